@@ -59,20 +59,20 @@ def system_prompt(sources: str, *, reply_format: bool = True) -> str:
         cutoff="2018-06-30",
         api_map=sources,
         output_chars="6000",
-        reply_format=TODAY.render("step_reply").text if reply_format else "",
-    ).text
+        reply_format=TODAY.render("step_reply") if reply_format else "",
+    )
 
 
 def formats(count: Callable[[str], int], sources: str) -> Mapping[str, int]:
     """Tokens of system message and steps in all requests of a leaf, outputs left out, by way of telling the format."""
     totals = {}
     for name, once in (("said once, a line in every step", True), ("whole in every step", False)):
-        line = TODAY.render("step_line" if once else "step_reply").text
+        line = TODAY.render("step_line" if once else "step_reply")
         step = count(
             TODAY.render(
                 "step_next", notes="", outputs="", proposition="P1: The VIX closes above 20 on 2018-12-31",
                 cutoff="2018-06-30", steps_left=4, reply_format=line,
-            ).text
+            )
         )  # fmt: skip
         system = count(system_prompt(sources, reply_format=once))
         # request k holds the messages of the steps before it too

@@ -400,11 +400,6 @@ async def main() -> None:
             filtering()
             await small_calls(broker, store, rounds)
             upstream.handler = lambda seen: Sent(big)
-            began = time.perf_counter()
-            await asker(broker)("START")
-            print(
-                f"first large answer of a broker, with the start of its worker: {time.perf_counter() - began:.2f} s"
-            )
             await stalls(broker, big, rounds, store)
             await frames(broker, store, rounds)
         finally:

@@ -1,10 +1,6 @@
-"""Turn raw pages into an answer: decode, filter, page on, encode. No I/O: broker and worker run the same code.
+"""Turn raw pages into an answer: decode, filter, page on, encode. No I/O: the broker fetches what a `PageReader` asks for."""
 
-Small answers are read in the broker's process by a `PageReader`, page by page. Large ones are read by `read_pages` in the
-worker (`proxies.fetch.worker`), which starts anew from all pages: nothing of a job is left there between two calls.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,13 +11,13 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, AskAgain, Plan, PolicyContext
 from proxies.asof.policies.base import stamp_of
 from proxies.asof.row_filter import Filtered, RowFilter, is_search
-from proxies.asof.rows import ShapeError, any_row, empty_answer, get, in_order, rewrite, steps_of
+from proxies.asof.rows import ShapeError, empty_answer, get, in_order, rows_at, steps_of
 from proxies.asof.stamps import known_from
 from proxies.catalogue.schema import Endpoint
 from proxies.errors import CutoffRefused, NotJson, Refused, SchemaDrift
 from proxies.fetch import paging
 from proxies.hashing import content_hash
-from proxies.json_text import read_json
+from proxies.json_text import Fields, read_json
 from proxies.ledger import Answer
 from proxies.remedies import command
 from proxies.vendors.codecs import CODECS
@@ -35,7 +31,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """The input for reading a request's raw pages; it is pickled for the worker."""
+    """The input for reading a request's raw pages."""
 
     request: ApiRequest
     cutoff: Cutoff
@@ -49,15 +45,8 @@ class Job:
         return sum(len(lookup[1]) for lookup in self.lookups.values() if lookup)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextPage:
-    """The parameters of the next page that is needed."""
-
-    params: Mapping[str, Any]
-
-
 class PageReader:
-    """Reads the pages of one job as they come; the broker fetches what `step` asks for.
+    """Reads the pages of one job as they come.
 
     Raises `NotJson`: A lookup's answer is not JSON.
     """
@@ -69,25 +58,19 @@ class PageReader:
             request=job.request, cutoff=job.cutoff, sent=job.plan.params, lookups=lookups
         )
         self._pager = paging.pager(job.request, job.cutoff, job.plan)
-        self._params = self._pager.next()
 
-    def add(self, body: bytes) -> None:
-        """Read the page that the last step asked for.
+    def step(self, body: bytes | None = None, fetched_at: datetime | None = None) -> Fields | Answer:
+        """Read the page that the last step asked for; return the parameters of the page that is needed next, or the answer.
 
-        Raises `Refused, SchemaDrift, AskAgain`: As `apply_cutoff`. Raises `NotJson`: The page is not JSON.
+        Raises `Refused, AskAgain`: As `apply_cutoff`. Raises `NotJson`: The page is not JSON. Raises `SchemaDrift`: It has not the form
+        that the catalogue says, or hardly a row of the answer bears a date that can be read.
         """
-        payload = parse(self._job.request.endpoint.source.name, body)
-        self._pager.add(payload, apply_cutoff(payload, self._context))
-        self._params = self._pager.next()
-
-    def step(self, fetched_at: datetime | None) -> NextPage | Answer:
-        """Return the page that is needed next, or the answer. ``fetched_at`` is the last page's.
-
-        Raises `SchemaDrift`: Hardly a row of the answer bears a date that can be read.
-        """
+        if body is not None:
+            payload = parse(self._job.request.endpoint.source.name, body)
+            self._pager.add(payload, apply_cutoff(payload, self._context))
         # what is still needed follows from the rows that survived, so paging cannot be planned before a page was filtered
-        if self._params is not None:
-            return NextPage(params=self._params)
+        if (params := self._pager.next()) is not None:
+            return params
         filtered, endpoint = self._pager.result(), self._job.request.endpoint
         _refuse_drift(endpoint, filtered)
         if not self._job.cutoff.live:
@@ -95,14 +78,6 @@ class PageReader:
             rows = in_order(filtered.data, endpoint.rows or "[]", endpoint.as_of.order)
             filtered = _emptied(self._job, replace(filtered, data=rows))
         return answer_of(self._job, _with_hint(self._job, filtered), fetched_at)
-
-
-def read_pages(job: Job, bodies: Sequence[bytes], fetched_at: datetime | None) -> NextPage | Answer:
-    """Read all pages so far as a `PageReader` would. The worker runs this for large answers."""
-    reader = PageReader(job)
-    for body in bodies:
-        reader.add(body)
-    return reader.step(fetched_at)
 
 
 def apply_cutoff(payload: Any, context: PolicyContext) -> Filtered:
@@ -169,7 +144,11 @@ def _emptied(job: Job, filtered: Filtered) -> Filtered:
     What stands beside the rows (a ticker, a section that Brave leaves out where it finds nothing) would tell that rows come later.
     """
     endpoint = job.request.endpoint
-    if filtered.visible or not gives_rows(endpoint) or any_row(filtered.data, endpoint.rows or ""):
+    if (
+        filtered.visible
+        or not gives_rows(endpoint)
+        or any(True for _ in rows_at(filtered.data, endpoint.rows or ""))
+    ):
         return filtered
     return replace(filtered, data=_no_rows(job))
 
@@ -196,7 +175,7 @@ def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answ
         "fetched_at": fetched_at.isoformat() if fetched_at else None,
         "content_hash": data_hash,
     }
-    return Answer(data=filtered.data, body=body, meta=meta, dropped=dict(filtered.dropped))
+    return Answer(body=body, meta=meta, dropped=dict(filtered.dropped))
 
 
 def _as_series(endpoint: Endpoint, data: Any) -> Any:
@@ -206,14 +185,8 @@ def _as_series(endpoint: Endpoint, data: Any) -> Any:
         return data
     if endpoint.page.cursor and isinstance(data, dict) and get(data, endpoint.page.cursor):
         raise CutoffRefused(f"{endpoint.path} has more rows than one answer holds: ask for fewer")
-    rows: list[Any] = []
-
-    def collect(row: Any) -> Any:
-        rows.append(row)
-        return row
-
     try:
-        rewrite(data, endpoint.rows or "[]", collect)
+        rows = list(rows_at(data, endpoint.rows or "[]"))
         if stamp is not None:
             how = stamp_of(stamp, stamp.grain)
             rows.sort(key=lambda row: known_from(get(row, stamp.field), how) or _NEVER)

@@ -10,12 +10,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from proxies.answers import Job, NextPage, PageReader, empty, gives_rows, read_pages
+from proxies.answers import Job, PageReader, empty, gives_rows
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, AskAgain, Lookup
-from proxies.asof.upstream_plan import plan_request
 from proxies.catalogue.availability import Availability
 from proxies.catalogue.docs import READING, read_catalogue
 from proxies.catalogue.loader import Catalogue
@@ -33,21 +32,23 @@ from proxies.errors import (
 )
 from proxies.fetch.raw_store import RawStore, SingleFlight, Source
 from proxies.fetch.read_back import is_beyond
-from proxies.fetch.transport import Transport
-from proxies.fetch.worker import LARGE, CannotStart, Worker
+from proxies.fetch.transport import LARGE, Transport
 from proxies.hashing import canonical_json, content_hash
 from proxies.json_text import Fields, Row
 from proxies.ledger import Address, Answer, Ledger, LedgerRow
-from proxies.request import as_json, check
+from proxies.request import as_json, check, plan_request
 from proxies.settings import ProxySettings
 from proxies.vendors.vendor_registry import check_codecs, open_sources
 
 __all__ = ["Broker", "BrokerSession", "ProxySettings", "open_broker"]
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 # only window_end asks again, each time for an earlier end, and each try is one of the plan's searches
 _MOST_AGAIN = 4
 _IN_THREAD = 200_000  # bytes
+# of all pages of an answer: as Python values they take up to ten times this
+_MOST_BYTES = 192_000_000
 
 
 class Exchange(NamedTuple):
@@ -65,7 +66,6 @@ class Broker:
     ) -> None:
         self.catalogue = catalogue
         self.settings = settings
-        self._worker = Worker()
         self._raw = RawStore(sources, settings)
         self._exchanges: SingleFlight[Exchange] = SingleFlight()
 
@@ -81,9 +81,8 @@ class Broker:
         return BrokerSession(self, cutoff, ledger, most=residual_limit(max_residual, strict=strict))
 
     async def aclose(self) -> None:
-        """Cancel what is under way; close sources, cache and worker."""
+        """Cancel what is under way; close sources and cache."""
         await self._exchanges.aclose()
-        await self._worker.aclose()
         await self._raw.aclose()
 
     async def exchange(
@@ -137,53 +136,33 @@ class Broker:
 
     async def _pages(self, job: Job, sent: list[Row]) -> Answer:
         """Answer from one page, or from as many as it takes until enough rows survive the policy."""
-        endpoint = job.request.endpoint
-        bodies: list[bytes] = []
-        reader: PageReader | None = None
+        endpoint, size = job.request.endpoint, job.size
+        body: bytes | None = None
         fetched_at: datetime | None = None
-        size = job.size
-        while True:
-            try:
-                step: NextPage | Answer
-                if size >= LARGE:
-                    # the worker starts anew from all pages, so what the reader has parsed would only take memory
-                    reader = None
-                    step = await self._read_large(job, bodies, fetched_at, size)
-                else:
-                    # as long as the pages are small all of them went through one reader
-                    reader = reader or PageReader(job)
-                    if bodies:
-                        reader.add(bodies[-1])
-                    step = reader.step(fetched_at)
-            except (NotJson, SchemaDrift):
-                # every answer of the job leaves the cache, lookups too: the worker does not say which of them was broken
-                for request in sent:
-                    params = {name: value for name, value in request.items() if name != "endpoint"}
-                    await self._raw.discard(self.catalogue.resolve(request["endpoint"]), params)
-                raise
-            if isinstance(step, Answer):
-                return step
-            sent.append({"endpoint": endpoint.path, **step.params})
-            try:
-                raw = await self._raw.get(endpoint, step.params, job.cutoff)
-            except SourceRejected:
-                if not is_beyond(endpoint, step.params):
-                    raise
-                # past the last page that the vendor documents an error says that there are no more pages
-                bodies.append(b"[]")
-                continue
-            bodies.append(raw.body)
-            fetched_at = raw.fetched_at
-            size += len(raw.body)
-
-    async def _read_large(
-        self, job: Job, bodies: list[bytes], fetched_at: datetime | None, size: int
-    ) -> NextPage | Answer:
         try:
-            return await self._worker.run(read_pages, job, bodies, fetched_at, size=size)
-        except CannotStart:
-            # a thread still holds the lock while it parses, but a loop that stalls is better than no answer
-            return await asyncio.to_thread(read_pages, job, bodies, fetched_at)
+            reader = await _off_the_loop(size, PageReader, job)
+            while not isinstance(step := await _off_the_loop(size, reader.step, body, fetched_at), Answer):
+                sent.append({"endpoint": endpoint.path, **step})
+                try:
+                    raw = await self._raw.get(endpoint, step, job.cutoff)
+                    body, fetched_at = raw.body, raw.fetched_at
+                except SourceRejected:
+                    if not is_beyond(endpoint, step):
+                        raise
+                    # past the last page that the vendor documents an error says that there are no more pages
+                    body = b"[]"
+                size += len(body)
+                if size > _MOST_BYTES:
+                    raise SourceRejected(
+                        f"the answer has {size // 1_000_000} MB in all, too many to read: ask for less"
+                    )
+        except (NotJson, SchemaDrift):
+            # every answer of the job leaves the cache, lookups too: which of them was broken is not known here
+            for request in sent:
+                params = {name: value for name, value in request.items() if name != "endpoint"}
+                await self._raw.discard(self.catalogue.resolve(request["endpoint"]), params)
+            raise
+        return step
 
     async def _look_up(self, lookup: Lookup, cutoff: Cutoff, sent: list[Row]) -> tuple[str, bytes] | None:
         """Return another endpoint's raw answer, for the policy and never for the caller; None if there is none."""
@@ -307,6 +286,11 @@ def open_broker(
     return Broker(
         catalogue=catalogue, sources=open_sources(catalogue, settings, transport), settings=settings
     )
+
+
+async def _off_the_loop(size: int, work: Callable[..., T], *arguments: Any) -> T:
+    """Do some work on answers of so many bytes: of large ones in a thread, so that other kernels are served meanwhile."""
+    return await asyncio.to_thread(work, *arguments) if size >= LARGE else work(*arguments)
 
 
 def _order(cutoff: Cutoff) -> float:

@@ -4,6 +4,7 @@ An answer is read from the ledger only at the address it was recorded under, wit
 beside it as a check, so that trials stay independent and a resumed run asks for nothing twice.
 """
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -31,41 +32,24 @@ class Address:
     retry: int = 0
 
 
-class _Unread:
-    """Data that nobody has parsed yet."""
-
-    def __repr__(self) -> str:
-        return "UNREAD"
-
-
-UNREAD: Any = _Unread()
 #: How paths begin that read the catalogue itself and no source.
 CATALOGUE = "catalogue/"
 
 
 class Answer:
-    """An answer to a caller: data in the upstream's shape, and meta on what was done to it.
-
-    `data`: Left out if ``body`` holds it: it is then read when somebody looks at it, which for a large answer that goes to a kernel is
-    never.
-    """
-
-    __slots__ = ("_data", "body", "dropped", "meta")
+    """An answer to a caller: data in the upstream's shape as JSON, and meta on what was done to it."""
 
     def __init__(
         self,
         *,
         meta: Row,
-        data: Any = UNREAD,
+        data: Any = None,
         body: bytes | None = None,
         dropped: Mapping[str, int] | None = None,
     ) -> None:
-        if data is UNREAD and body is None:
-            raise ValueError("an answer needs its data, as a value or as JSON")
         self.meta = meta
-        self.body = body
+        self.body = orjson.dumps(data) if body is None else body
         self.dropped: Mapping[str, int] = dropped or {}
-        self._data = data
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Answer) and self.meta == other.meta and self.data == other.data
@@ -73,27 +57,19 @@ class Answer:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Answer(data={self._data!r}, meta={self.meta!r})"
+        return f"Answer(data={self.data!r}, meta={self.meta!r})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the JSON without the value, which would cost several times as much from the worker."""
-        return _unpickled, (self.meta, self.encoded(), dict(self.dropped))
-
-    @property
+    @functools.cached_property
     def data(self) -> Any:
-        """The data, shared between equal calls: read it, do not change it."""
-        if self._data is UNREAD:
-            assert self.body is not None, "data or body is there"
-            self._data = orjson.loads(self.body)
-        return self._data
+        """The data, shared between equal calls: read it, do not change it.
+
+        Parsed when somebody looks at it, which for a large answer that goes to a kernel is never.
+        """
+        return orjson.loads(self.body)
 
     def encoded(self) -> bytes:
-        """Return the data as JSON bytes, in the upstream's key order, encoded once."""
-        return self.body if self.body is not None else orjson.dumps(self.data)
-
-
-def _unpickled(meta: Row, body: bytes, dropped: dict[str, int]) -> Answer:
-    return Answer(meta=meta, body=body, dropped=dropped)
+        """Return the data as JSON bytes, in the upstream's key order."""
+        return self.body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

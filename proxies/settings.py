@@ -85,7 +85,7 @@ class ProxySettings:
         upstreams: dict[str, str] = {}
         if service_files(catalogue_folder, services_at) == service_files(catalogue_folder):
             services_at = None  # nothing was changed since: one loaded catalogue for all runs
-        catalogue = load_catalogue(catalogue_folder, _compiled(cache_path), services_at=services_at)
+        catalogue = load_catalogue(catalogue_folder, services_at=services_at)
         for source in catalogue.sources():
             if source.key and environ.get(source.key.variable, "").strip():
                 keys[source.name] = environ[source.key.variable].strip()
@@ -122,11 +122,5 @@ class ProxySettings:
         Raises `CatalogueError`: One of its texts does not load.
         """
         own_sources = own_catalogue(self.own_folder, self.reader, self.own_at)
-        catalogue = load_catalogue(
-            self.catalogue_folder, _compiled(self.cache_path), own_sources, self.services_at
-        )
+        catalogue = load_catalogue(self.catalogue_folder, own_sources, self.services_at)
         return catalogue.for_models() if self.reader == "model" else catalogue
-
-
-def _compiled(cache_path: Path | None) -> Path | None:
-    return cache_path.parent / "compiled" if cache_path else None

@@ -1,5 +1,6 @@
 """What every test stands on: no network but loopback, real data only where it lies, long tests only on request."""
 
+import asyncio
 import fcntl
 import gc
 import json
@@ -21,6 +22,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 
 from proxies.secret_registry import SECRETS
+from proxies.settings import ProxySettings
 from tests.command_line import run_process
 from tests.fakes.browser import chromium, lab, tab, watched
 
@@ -28,7 +30,7 @@ __all__ = ["chromium", "lab", "tab", "watched"]  # fixtures
 
 # how long an example takes says nothing about it on a machine that others use too
 _QUIET: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-hypothesis.settings.register_profile("fast", max_examples=20, derandomize=True, **_QUIET)
+hypothesis.settings.register_profile("fast", max_examples=10, derandomize=True, **_QUIET)
 hypothesis.settings.register_profile("suite", max_examples=50, **_QUIET)
 hypothesis.settings.register_profile("soak", max_examples=500, **_QUIET)
 hypothesis.settings.load_profile("suite")
@@ -218,6 +220,16 @@ def only_loopback(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(socket.socket, "connect", guarded)
     monkeypatch.setattr(socket, "getaddrinfo", lookup)
     yield
+
+
+async def _at_once(seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+@pytest.fixture(autouse=True)
+def no_source_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take pauses between requests to a source as slept: GDELT, which nobody reaches here, allows one in five seconds."""
+    monkeypatch.setitem(ProxySettings.__init__.__kwdefaults__, "sleep", _at_once)
 
 
 @pytest.fixture(autouse=True)

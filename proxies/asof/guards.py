@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from proxies.asof.rows import DROP, RowStep, ShapeError, rewrite, steps_of
+from proxies.asof.rows import DROP, RowStep, ShapeError, rows_at, steps_of
 from proxies.catalogue.schema import Endpoint, Nested
 
 #: What may stand in an object: its names, each with what may stand in the objects below it; "*" is any name.
@@ -141,15 +141,8 @@ def recount(answer: Any, endpoint: Endpoint) -> Any:
     """Recompute an answer's totals from its own rows, not from the upstream of today."""
     if not endpoint.recount or not isinstance(answer, dict) or endpoint.rows is None:
         return answer
-    total = 0
-
-    def count(row: Any) -> Any:
-        nonlocal total
-        total += 1
-        return row
-
     try:
-        rewrite(answer, endpoint.rows, count)
+        total = sum(1 for _ in rows_at(answer, endpoint.rows))
     except ShapeError:
         return answer
     out = dict(answer)

@@ -10,10 +10,10 @@ is refused.
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.market_hours import never_splits
-from proxies.asof.market_status import market_at
 from proxies.asof.policies.base import ApiRequest, Lookup, PolicyContext, asked_periods
 from proxies.asof.rows import Change
 from proxies.asof.share_figures import VALUES, is_number, scaled_fields, share_scaler
@@ -27,8 +27,9 @@ from proxies.asof.split_ratio import (
     rows_of,
     total_factor,
 )
+from proxies.asof.stamps import Stamp, known_from
 from proxies.asof.statement_lines import CHART, kind_of_line, line_lookups, line_scaler
-from proxies.catalogue.schema import Endpoint
+from proxies.catalogue.schema import Endpoint, State
 from proxies.errors import CutoffRefused
 
 RAW = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
@@ -51,8 +52,8 @@ _AGAINST = frozenset({"volume"})
 
 def adjust_lookups(request: ApiRequest, cutoff: Cutoff) -> tuple[Lookup, ...]:
     """Return the lookups of bars and events that prices need."""
-    kind = request.endpoint.as_of.adjust
-    if cutoff.live or kind in ("", "drop", "state"):
+    kind = request.as_of.adjust
+    if kind in ("", "drop", "state"):
         return ()
     if kind == "lines" and not any(map(kind_of_line, str(request.params["type"]).split(","))):
         return ()
@@ -132,7 +133,7 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
 def adjuster(context: PolicyContext) -> Change:
     """Return a function that restores a row as of the cutoff; it refuses rows if the factor is unknown."""
     request, cutoff, kind = context.request, context.cutoff, context.as_of.adjust
-    if cutoff.live or kind in ("", "drop"):
+    if kind in ("", "drop"):
         return unchanged
     if kind == "state":
         state = context.as_of.state
@@ -234,3 +235,41 @@ def _scale_chart(row: Any, splits: float, total: float | None) -> Any:
         value = out["adjclose"]
         out = {**out, "adjclose": scaled(value, splits * total) if is_number(value) else None}
     return out
+
+
+_INSTANT = Stamp(zone=ZoneInfo("UTC"))
+
+
+def market_at(state: State, cutoff: Cutoff) -> Change:
+    """Return a function that sets ``status`` of a market, or of an event's markets, as of the cutoff.
+
+    ``status`` is ``unopened`` (listed, trading had not begun), ``open``, ``past its planned end`` (no end of trading is
+    known by the cutoff, the planned one had passed) or ``closed``. A settled market's record says "settled", with its result; what was
+    known at the cutoff follows from when it opened and when trading ended. An end after the cutoff is not shown either: exchanges bring
+    it forward when the outcome is out.
+    """
+
+    def over(value: Any) -> bool | None:
+        known_at = known_from(value, _INSTANT)
+        return None if known_at is None else cutoff.admits(known_at)
+
+    def status(row: dict[str, Any]) -> str:
+        # a record without an end of trading reads like one whose end came later: the difference would tell today's state
+        if over(row.get(state.closes)):
+            return "closed"
+        if over(row.get(state.opens)) is False:
+            return "unopened"
+        return "past its planned end" if state.planned and over(row.get(state.planned)) else "open"
+
+    def changed(row: Any) -> Any:
+        if not isinstance(row, dict):
+            return row
+        # gone whatever it says: shown only where it lies before the cutoff, its absence would say that the end came later
+        out = {name: value for name, value in row.items() if name != state.closes}
+        if state.of in row:
+            out["status"] = status(row)
+        if isinstance(out.get("markets"), list):
+            out["markets"] = [changed(market) for market in out["markets"]]
+        return out
+
+    return changed

@@ -10,7 +10,7 @@ from proxies.asof import guards, row_texts
 from proxies.asof.policies import Judge, PolicyContext, policy_of
 from proxies.asof.policies.base import UNDATED, by_stamp
 from proxies.asof.policies.first_days import require_first_days
-from proxies.asof.policies.vintage import until_window_end
+from proxies.asof.policies.windows import until_window_end
 from proxies.asof.readjust import adjuster, unchanged
 from proxies.asof.rows import DROP, Change, get, rewrite, steps_of
 from proxies.catalogue.schema import AsOf, Nested

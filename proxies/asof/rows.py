@@ -14,7 +14,7 @@ Nothing is changed in place: raw answers are shared.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -122,21 +122,20 @@ def _rewrite(
 
 
 def _columns(value: Row, names: tuple[str, ...], change: Change) -> Row:
-    """Rewrite rows that lie across parallel lists; a list of another length belongs to no row and is left out."""
-    present = [name for name in names if isinstance(value.get(name), list)]
-    if not present:
-        return {k: v for k, v in value.items() if k not in names}
-    length = len(value[names[0]]) if names[0] in present else -1
-    if length < 0:
-        raise ShapeError(f"the list {names[0]!r} is missing")
-    even = [name for name in present if len(value[name]) == length]
-    rows: list[Row] = []
-    for cells in zip(*(value[name] for name in even), strict=True):
-        new = change(dict(zip(even, cells, strict=True)))
-        if new is not DROP:
-            rows.append(new)
+    """Rewrite rows that lie across parallel lists."""
+    even = _even_columns(value, names)
+    rows = [change(dict(zip(even, cells, strict=True))) for cells in zip(*even.values(), strict=True)]
+    rows = [row for row in rows if row is not DROP]
     others = {k: v for k, v in value.items() if k not in names}
     return others | {name: [row[name] for row in rows] for name in even if all(name in row for row in rows)}
+
+
+def _even_columns(value: Row, names: tuple[str, ...]) -> dict[str, list[Any]]:
+    """Return the parallel lists of an object; a list of another length belongs to no row and is left out."""
+    present = {name: value[name] for name in names if isinstance(value.get(name), list)}
+    if present and names[0] not in present:
+        raise ShapeError(f"the list {names[0]!r} is missing")
+    return {name: column for name, column in present.items() if len(column) == len(present[names[0]])}
 
 
 def in_order(answer: Any, path: str, names: tuple[str, ...]) -> Any:
@@ -168,25 +167,34 @@ def in_order(answer: Any, path: str, names: tuple[str, ...]) -> Any:
     return ordered(answer, 0)
 
 
-class _RowFound(Exception):
-    """A row was found: the search is over."""
+def rows_at(value: Any, path: str) -> Iterator[Any]:
+    """Yield the rows of an answer. Raises `ShapeError`, as `rewrite` does.
 
-
-def any_row(value: Any, path: str) -> bool:
-    """Whether an answer holds a row, without walking through all of them.
-
-    >>> any_row({"observations": [1, 2]}, "observations[]"), any_row({"observations": []}, "observations[]")
-    (True, False)
+    >>> list(rows_at({"observations": [1, 2]}, "observations[]")), list(rows_at({}, "observations[]"))
+    ([1, 2], [])
     """
+    return _rows_at(value, steps_of(path))
 
-    def stop(row: Any) -> Any:
-        raise _RowFound
 
-    try:
-        rewrite(value, path, stop)
-    except _RowFound:
-        return True
-    return False
+def _rows_at(value: Any, steps: tuple[RowStep, ...]) -> Iterator[Any]:
+    if not steps:
+        yield value
+        return
+    step, further = steps[0], steps[1:]
+    if step.kind == "each":
+        if not isinstance(value, list):
+            raise ShapeError(f"expected a list, got {type(value).__name__}")
+        parts = value
+    elif not isinstance(value, dict):
+        raise ShapeError(f"expected an object, got {type(value).__name__}")
+    elif step.kind == "columns":
+        even = _even_columns(value, step.names)
+        parts = [dict(zip(even, cells, strict=True)) for cells in zip(*even.values(), strict=True)]
+    else:
+        parts = list(value.values()) if step.kind == "any" else [value.get(step.names[0])]
+        parts = parts if step.kind == "any" or parts != [None] else []
+    for part in parts:
+        yield from _rows_at(part, further)
 
 
 def get(row: Any, field: str) -> Any:
@@ -205,8 +213,7 @@ def get(row: Any, field: str) -> Any:
 
 def empty_answer(path: str) -> Any:
     """Return the answer that holds no rows, in the shape of the path."""
-    steps = steps_of(path)
-    return _empty(steps)
+    return _empty(steps_of(path))
 
 
 def _empty(steps: tuple[RowStep, ...]) -> Any:

@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from proxies.catalogue.compiled import compiled_documents
-from proxies.catalogue.not_offered import advice
 from proxies.catalogue.plugins import installed_plugins
 from proxies.catalogue.schema import (
     GUARD_NEEDS,
@@ -34,7 +32,7 @@ from proxies.hashing import canonical_json, sha256_of
 from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.secret_registry import is_model_key
 from proxies.vendors.own.own_catalogue import OWN, OwnCatalogue
-from proxies.yaml_text import line_of
+from proxies.yaml_text import line_of, parse_yaml
 
 # one character: a class, an escaped one, or itself
 _CHARACTER = r"(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dwsDWS.+*?()|/\\-]|[^\W_]|[ _.,:;/=@#%&~-])"
@@ -119,7 +117,7 @@ class Catalogue:
             return self._by_path[hits[0]]
         if hits:
             raise UnknownPath(f"{path!r} names {len(hits)} endpoints: write one of {', '.join(hits)}")
-        hint = self._withheld.get(name_given.lower()) or advice(name_given)
+        hint = self._withheld.get(name_given.lower()) or _advice(name_given)
         if (
             not hint
             and name_given.startswith("own/")
@@ -144,6 +142,24 @@ class Catalogue:
         close = difflib.get_close_matches(path.lower(), names, n=count * 2, cutoff=0.6)
         out = list(dict.fromkeys(names[name] for name in close))[:count]
         return out
+
+
+@functools.cache
+def _not_offered() -> dict[str, str]:
+    """Return the hints for vendors' paths that are known and not offered."""
+    text = (resources.files("proxies.catalogue.topics") / "not_offered.yaml").read_text(encoding="utf-8")
+    return {
+        path: why + (f": use {instead}" if instead else ", and there is no dated form of it")
+        for why, advised in parse_yaml(text, "not_offered.yaml").items()
+        for instead, paths in advised.items()
+        for path in paths.split()
+    }
+
+
+def _advice(path: str) -> str:
+    name = path.strip("/ ").lower()
+    hint = _not_offered().get(name.replace("_", "-")) or _not_offered().get(name)
+    return f"{path!r} {hint}" if hint else ""
 
 
 def _placed(row: Endpoint, source: SourceInfo) -> list[Endpoint]:
@@ -188,12 +204,7 @@ class CatalogueText:
     shipped: bool = False
 
 
-def load_sources(
-    texts: Sequence[CatalogueText],
-    *,
-    compiled: Path | None = None,
-    withheld: Mapping[str, str] | None = None,
-) -> Catalogue:
+def load_sources(texts: Sequence[CatalogueText], *, withheld: Mapping[str, str] | None = None) -> Catalogue:
     """Build the catalogue from YAML texts.
 
     Raises `CatalogueError`: A row does not have the form, an endpoint has no policy, a policy lacks its arguments, a source is stated
@@ -201,8 +212,8 @@ def load_sources(
     """
     endpoints: list[Endpoint] = []
     sources: dict[str, SourceInfo] = {}
-    for item, document in zip(texts, compiled_documents(texts, compiled), strict=True):
-        row = _source_row(item, document)
+    for item in texts:
+        row = _source_row(item)
         if item.source and row.name != item.source:
             raise CatalogueError(f"{item.name}: the source is named {row.name!r}, not {item.source!r}")
         if row.name in sources or (row.name == OWN and item.source != OWN):
@@ -279,13 +290,20 @@ def _check_addresses(item: CatalogueText, row: SourceFile) -> None:
             raise CatalogueError(
                 f"{item.name}{_line_named(item, *place)}: {ascii(text)[:60]} holds characters that no request's head can have"
             )
-    for number, endpoint in enumerate(row.endpoints):
-        for name, param in endpoint.params.items():
-            if not _is_plain_form(param.chars):
-                raise CatalogueError(
-                    f"{item.name}{_line_named(item, 'endpoints', number, 'params', name)}: chars of {name} is a row of characters and classes"
-                    " such as [A-Z]{1,5}, at most two of them of any length: others may take hours to compare"
-                )
+    patterns: list[tuple[tuple[str | int, ...], str, str]] = [
+        (("replies", number), "words of a reply", reply.words) for number, reply in enumerate(row.replies)
+    ]
+    patterns += [
+        (("endpoints", number, "params", name), f"chars of {name}", param.chars)
+        for number, endpoint in enumerate(row.endpoints)
+        for name, param in endpoint.params.items()
+    ]
+    for place, what, pattern in patterns:
+        if not _is_plain_form(pattern):
+            raise CatalogueError(
+                f"{item.name}{_line_named(item, *place)}: {what} is a row of characters and classes such as [A-Z]{{1,5}}, at most two of"
+                " them of any length: others may take hours to compare"
+            )
 
 
 def _is_plain_form(pattern: str) -> bool:
@@ -382,9 +400,16 @@ def _check_key(item: CatalogueText, row: SourceFile) -> None:
         raise CatalogueError(f"{place}: the source has no host {key.token_host!r}")
 
 
-def _source_row(item: CatalogueText, document: Any) -> SourceFile:
+@functools.lru_cache(maxsize=64)  # the shipped texts twice over
+def _document(text: str, shipped: bool) -> Any:
+    return parse_yaml(text, ":", aliases=shipped)
+
+
+def _source_row(item: CatalogueText) -> SourceFile:
     try:
-        return SourceFile.model_validate(document)
+        return SourceFile.model_validate(_document(item.text, item.shipped))
+    except InputRefused as error:
+        raise CatalogueError(f"{item.name}{error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         name = item.name + _line_named(item, *first["loc"])
@@ -404,7 +429,6 @@ _NO_OWN = OwnCatalogue()
 @functools.lru_cache(maxsize=64)  # of a process that serves long, whose user adds sources meanwhile
 def load_catalogue(
     user_folder: Path | None = None,
-    compiled: Path | None = None,
     own: OwnCatalogue = _NO_OWN,
     services_at: datetime | None = None,
 ) -> Catalogue:
@@ -423,7 +447,7 @@ def load_catalogue(
             raise CatalogueError(str(error)) from None
     if own.text:
         texts.append(CatalogueText(name="the sources of your own", text=own.text, source=OWN))
-    return load_sources(texts, compiled=compiled, withheld=dict(own.withheld))
+    return load_sources(texts, withheld=dict(own.withheld))
 
 
 def catalogue_with(item: CatalogueText) -> Catalogue:

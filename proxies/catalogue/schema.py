@@ -292,17 +292,20 @@ class EndpointLimits(_Row):
     total: float = 120.0
 
 
-class NoneReply(_Row):
-    """A reply by which a vendor says "none": its status, and the words in a field of its JSON.
+class Reply(_Row):
+    """A reply of a vendor that is no plain answer: how it is recognised, and what it means. The first row that fits counts.
 
-    Every other reply that is no answer is a failure. With ``absent_rows`` it is an answer, whose rows' own key may be absent.
+    ``words`` is a pattern that occurs in a field of its JSON, or in the beginning of its text where no field is stated. ``none``: there is
+    nothing of this name; ``empty``: an answer whose rows' own key may be absent; ``busy``: ask again later; ``quota``: the plan is used
+    up; ``refused`` and ``unavailable`` tell the caller what ``says`` has, in which ``{path}`` stands for the endpoint's path. Every other
+    reply that is no answer is a failure.
     """
 
-    status: int
-    field: str
-    # a pattern that occurs in the field's text
+    status: int | None = None
+    field: str = ""
     words: str
-    absent_rows: bool = False
+    means: Literal["none", "empty", "busy", "quota", "refused", "unavailable"]
+    says: Line = ""
 
 
 class SourceInfo(_Row):
@@ -317,7 +320,7 @@ class SourceInfo(_Row):
     always: Fields = {}
     limits: EndpointLimits = EndpointLimits()
     agent: str = ""
-    none: tuple[NoneReply, ...] = ()
+    replies: tuple[Reply, ...] = ()
     # the first day of its rows: at an earlier cutoff it is not offered
     since: date | None = None
     # of a user's own service: who may see what it answers beside the person, "" as for their own files (models, no packages)

@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import httpx
 import orjson
@@ -25,6 +25,8 @@ from proxies.settings import Retry
 
 #: Bytes of an answer, as sent and as unpacked.
 MOST_BYTES = 64_000_000
+#: Bytes from which an answer is read off the event loop. Below, no step of it takes the loop 15 ms.
+LARGE = 1_000_000
 _IN_THREAD = 100_000  # bytes
 
 
@@ -245,6 +247,15 @@ def _plain_error(error: Exception) -> str:
     return names.get(type(error).__name__, "the exchange failed")
 
 
+#: What a response asks of the transport beside its status: "" for nothing, ``final`` for never to be asked again.
+Meaning: TypeAlias = Literal["", "busy", "quota", "final"]
+
+
+def plan_used_up(response: HttpResponse) -> Meaning:
+    """Return ``quota`` for the status by which most services say that a plan is used up."""
+    return "quota" if response.status == 402 else ""
+
+
 @dataclass(slots=True)
 class RetryingTransport:
     """Sends one source's requests: paced, bounded in number and time, repeated after 429 and 5xx."""
@@ -254,9 +265,7 @@ class RetryingTransport:
     transport: Transport
     limits: EndpointLimits
     retry: Retry
-    busy: Callable[[HttpResponse], bool] = lambda response: False
-    quota: Callable[[HttpResponse], bool] = lambda response: response.status == 402
-    archived: Callable[[HttpResponse], bool] = lambda response: False
+    meaning: Callable[[HttpResponse], Meaning] = plan_used_up
     #: Whether another key may help.
     keyed: bool = True
     #: False: only a 429 says that a request did not arrive, and is sent again after.
@@ -314,17 +323,14 @@ class RetryingTransport:
                         ) from None
                     response = None
             if response is not None:
-                # the status of a copy is that of the page, when it was copied
-                if self.archived(response):
-                    self._pace.answered()
-                    return response
+                meaning = self.meaning(response)
                 # before the question whether to retry: a used-up plan often answers 429 too, and no pause brings it back
-                if self.quota(response):
+                if meaning == "quota":
                     raise QuotaExhausted(
                         f"{self.source} reports that the plan's calls are used up: {self._cure}"
                     )
-                busy = response.status == 429 or response.status >= 500 or self.busy(response)
-                if not busy:
+                failed = response.status == 429 or response.status >= 500
+                if meaning == "final" or not (failed or meaning == "busy"):
                     self._pace.answered()
                     return response
                 wait = retry_after(response.headers)

@@ -12,28 +12,31 @@ import orjson
 
 from proxies.asof.clock import parse_day, parse_instant
 from proxies.asof.rows import get, steps_of
-from proxies.catalogue.schema import Endpoint, NoneReply, SourceInfo
+from proxies.catalogue.schema import Endpoint, Reply, SourceInfo
 from proxies.errors import (
     MissingKey,
     ParameterInvalid,
     ProxyError,
+    QuotaExhausted,
     SchemaDrift,
     SourceRejected,
+    SourceUnavailable,
     no_answer,
 )
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.paging import WHOLE
 from proxies.fetch.transport import (
+    LARGE,
     HttpRequest,
     HttpResponse,
     HttpxTransport,
+    Meaning,
     RetryingTransport,
     Transport,
+    plan_used_up,
 )
-from proxies.fetch.worker import LARGE
 from proxies.input_files import InputRefused, parse_csv_rows
 from proxies.json_text import Fields, Row, read_json
-from proxies.ledger import UNREAD
 from proxies.secret_registry import SECRETS
 from proxies.settings import ProxySettings
 from proxies.vendors.codecs import CODECS
@@ -50,8 +53,6 @@ AGENT = "analyst-workbench/0.1 (research client; {})"
 class HttpSource:
     """A source of JSON over HTTP, enough for most vendors. A subclass overrides its vendor's differences."""
 
-    also_retry: frozenset[int] = frozenset()
-
     def __init__(self, info: SourceInfo, settings: ProxySettings, transport: Transport | None = None) -> None:
         self.name = info.name
         self.info = info
@@ -62,9 +63,7 @@ class HttpSource:
             transport=transport or self.transport(),
             limits=info.limits,
             retry=settings.retry,
-            quota=self.quota,
-            busy=self.busy,
-            archived=self.archived,
+            meaning=self.meaning,
             keyed=info.key is not None,
             sleep=settings.sleep,
         )
@@ -118,13 +117,13 @@ class HttpSource:
     ) -> tuple[Any, bytes]:
         """Send one request and return the parsed answer and its bytes, or raise the error that it stands for.
 
-        A good answer of ``unread`` bytes and more is no complaint; it comes as UNREAD, for reading would hold the loop.
+        A good answer of ``unread`` bytes and more is no complaint; it is not parsed, for reading would hold the loop.
         """
         response = await self._without_key(await self._transport.send(request))
         if endpoint.answer == "csv" and 200 <= response.status < 300:
             response = replace(response, body=await asyncio.to_thread(_rows_of_csv, self.name, response.body))
         if len(response.body) >= unread and 200 <= response.status < 300:
-            return UNREAD, response.body
+            return None, response.body
         payload, broken = _parse(response.body)
         # before the body's form: error pages are often HTML, and their status says more than "not JSON"
         problem = self.complaint(endpoint, response, payload)
@@ -219,9 +218,30 @@ class HttpSource:
         parts = urlsplit(vendor)
         return f"{override}/{(parts.hostname or host).split('.')[0]}{parts.path}"
 
-    def quota(self, response: HttpResponse) -> bool:
-        """Whether a response says that the plan is used up."""
-        return response.status == 402
+    def reply_to(self, response: HttpResponse) -> Reply | None:
+        """Return the catalogue's row for a response that is no plain answer; None for any other."""
+        rows = [row for row in self.info.replies if row.status in (None, response.status)]
+        if not rows:
+            return None
+        # an answer of many bytes is no complaint, and reading it would hold the loop
+        small = len(response.body) < LARGE
+        payload, _ = _parse(response.body) if small and any(row.field for row in rows) else (None, True)
+        beginning = response.body[:2000].decode("utf-8", "replace")
+        return next(
+            (
+                row
+                for row in rows
+                if re.search(row.words, _text_at(payload, row.field) if row.field else beginning)
+            ),
+            None,
+        )
+
+    def meaning(self, response: HttpResponse) -> Meaning:
+        """Tell the transport what to do with a response: ``busy`` and ``quota`` as `Reply`; ``final`` is not asked for again."""
+        reply = self.reply_to(response)
+        if reply is not None:
+            return reply.means if reply.means in ("busy", "quota") else "final"
+        return plan_used_up(response)
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
         """Return the error of a response, or None; never the upstream's words, which may be of today.
@@ -229,8 +249,13 @@ class HttpSource:
         "There is none" is only what the catalogue knows as such. A redirect, an error page, an address that is no more and a
         guest network's login are failures: taken for an answer they would be recorded as evidence.
         """
-        if any(not reply.absent_rows for reply in self._none_replies(response, payload)):
+        reply = self.reply_to(response)
+        if reply is not None and reply.means == "none":
             return no_answer(self.name, endpoint.path)
+        if reply is not None and reply.means != "empty":
+            kinds = {"refused": SourceRejected, "unavailable": SourceUnavailable}
+            says = reply.says or f"{self.name} does not answer {{path}} now: try again later"
+            return kinds.get(reply.means, QuotaExhausted)(says.replace("{path}", endpoint.path))
         if response.status in (401, 403):
             if self.info.key is None:
                 contact = "" if self.info.agent else ", or say in WORKBENCH_CONTACT whom to write to"
@@ -260,24 +285,8 @@ class HttpSource:
             return isinstance(payload, dict)
         if head.kind == "each":
             return isinstance(payload, list)
-        return has_any(payload, head.names) or any(
-            reply.absent_rows for reply in self._none_replies(response, payload)
-        )
-
-    def _none_replies(self, response: HttpResponse, payload: Any) -> list[NoneReply]:
-        return [
-            reply
-            for reply in self.info.none
-            if response.status == reply.status and re.search(reply.words, _text_at(payload, reply.field))
-        ]
-
-    def busy(self, response: HttpResponse) -> bool:
-        """Whether a response of another status than 429 and 5xx asks to come back later."""
-        return response.status in self.also_retry
-
-    def archived(self, response: HttpResponse) -> bool:
-        """Whether a response is a copy of another server's, whose status says nothing of this source."""
-        return False
+        reply = self.reply_to(response)
+        return has_any(payload, head.names) or (reply is not None and reply.means == "empty")
 
     async def aclose(self) -> None:
         """Close the connections."""

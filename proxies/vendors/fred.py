@@ -23,9 +23,7 @@ class TooManyVintages(SourceRejected):
 
 
 class FredSource(HttpSource):
-    """FRED over HTTP; 423 means "busy" here. Windows of more than 2,000 vintages are asked for in parts and joined."""
-
-    also_retry = frozenset({423})
+    """FRED over HTTP. Windows of more than 2,000 vintages are asked for in parts and joined."""
 
     async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer; of a list of tags all its pages under a cutoff, since later tags stand among the earlier ones."""
@@ -119,12 +117,12 @@ class FredSource(HttpSource):
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
         """Return the error of a response: a 400 with FRED's own words means a bad key, a bad value, or no such series on that day."""
         words = str(payload.get("error_message", "")) if isinstance(payload, dict) else ""
-        if response.status == 400 and "api_key" in words:
-            return SourceRejected("fred does not accept the key: check FRED_API_KEY")
         if response.status == 400 and "vintage dates" in words and endpoint.path.endswith("/observations"):
             return TooManyVintages("fred holds more than 2,000 vintages in this window")
         problem = super().complaint(endpoint, response, payload)
-        own_words = isinstance(problem, NoSuch) or (response.status == 400 and words)
+        own_words = isinstance(problem, NoSuch) or (
+            response.status == 400 and words and "api_key" not in words
+        )
         if own_words and endpoint.as_of.policy == "vintage":
             return self._no_vintage()
         return problem

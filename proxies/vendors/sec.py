@@ -5,7 +5,7 @@ from typing import Any
 
 from proxies.asof.clock import parse_day
 from proxies.catalogue.schema import Endpoint
-from proxies.errors import ParameterInvalid, ProxyError, SourceRejected, no_answer
+from proxies.errors import ParameterInvalid
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpRequest, HttpResponse
 from proxies.json_text import Fields, Row
@@ -21,8 +21,6 @@ _COLUMNS = (
     "primaryDocDescription",
 )  # fmt: skip
 _HIT = ("adsh", "form", "file_type", "file_date", "period_ending", "ciks", "items", "file_description")
-# the store behind data.sec.gov says so where there is no such file; any other 404 may be a moved address
-_NO_FILE = (b"NoSuchKey", b"The specified key does not exist")
 
 
 class SecSource(HttpSource):
@@ -47,16 +45,6 @@ class SecSource(HttpSource):
         if padded.get("ciks"):
             padded["ciks"] = [str(number).zfill(10) for number in padded["ciks"]]
         return self.build(endpoint, padded)
-
-    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """Return the error of a complaint; EDGAR refuses programs that do not say whom to write to."""
-        if response.status == 404 and any(words in response.body for words in _NO_FILE):
-            return no_answer(self.name, endpoint.path)
-        if response.status == 403:
-            return SourceRejected(
-                "sec refuses requests without a contact, and too many of them: set WORKBENCH_CONTACT to a name and an e-mail address"
-            )
-        return super().complaint(endpoint, response, payload)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
         """Accept any JSON for filings and hits, whose rows are built here."""

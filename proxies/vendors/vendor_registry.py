@@ -10,29 +10,25 @@ from proxies.fetch.raw_store import Source
 from proxies.fetch.transport import Transport
 from proxies.settings import ProxySettings
 from proxies.vendors.base import HttpSource
-from proxies.vendors.brave import BraveSource
 from proxies.vendors.codecs import CODECS
 from proxies.vendors.embedded import EmbeddedSource
-from proxies.vendors.fmp.fmp_source import FmpSource
+from proxies.vendors.fmp import FmpSource
 from proxies.vendors.fred import FredSource
-from proxies.vendors.gdelt import GdeltSource
-from proxies.vendors.google_trends.google_trends_source import SearchApiSource
+from proxies.vendors.google_trends import SearchApiSource
 from proxies.vendors.kalshi import KalshiSource
 from proxies.vendors.own.own_source import OwnRows
 from proxies.vendors.polymarket import PolymarketSource
 from proxies.vendors.sec import SecSource
 from proxies.vendors.wayback import WaybackSource
 from proxies.vendors.web_search import SerperSource, TavilySource
-from proxies.vendors.wikipedia.wikipedia_source import WikipediaSource
-from proxies.vendors.yahoo.yahoo_source import YahooSource
+from proxies.vendors.wikipedia import WikipediaSource
+from proxies.vendors.yahoo import YahooSource
 
-# dbnomics, exa, msd and searxng complain by status alone
+# what a vendor differs in beside its replies, which the catalogue has
 _SHIPPED: Mapping[str, type[HttpSource]] = {
     "fmp": FmpSource,
     "fred": FredSource,
-    "gdelt": GdeltSource,
     "gt": SearchApiSource,
-    "brave": BraveSource,
     "wikipedia": WikipediaSource,
     "kalshi": KalshiSource,
     "polymarket": PolymarketSource,

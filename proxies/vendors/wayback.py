@@ -11,7 +11,7 @@ from urllib.parse import quote
 from proxies.catalogue.schema import Endpoint
 from proxies.errors import SourceRejected
 from proxies.fetch.cache import RawAnswer
-from proxies.fetch.transport import HttpRequest, HttpResponse
+from proxies.fetch.transport import HttpRequest, HttpResponse, Meaning
 from proxies.json_text import Fields, Row
 from proxies.vendors.base import HttpSource
 from proxies.vendors.web_search import instant_of
@@ -48,9 +48,11 @@ class WaybackSource(HttpSource):
             rows = _captures(payload)
         return self.answer(rows)
 
-    def archived(self, response: HttpResponse) -> bool:
-        """Whether the archive says of what time its answer is a copy."""
-        return any(name.lower() == "memento-datetime" for name in response.headers)
+    def meaning(self, response: HttpResponse) -> Meaning:
+        """Take a copy as it is, whatever the status of the page when it was copied."""
+        if any(name.lower() == "memento-datetime" for name in response.headers):
+            return "final"
+        return super().meaning(response)
 
     def _page(self, endpoint: Endpoint, response: HttpResponse, params: Fields) -> list[Row]:
         headers = {name.lower(): value for name, value in response.headers.items()}

@@ -150,7 +150,7 @@ async def test_a_model_is_offered_it_once_reads_its_numbers_and_pays_nothing_for
     offered = [tool.name for tool in ran.model.requests[0].tools]
     assert offered.count("forecast_series") == 1
     spec = next(tool for tool in ran.model.requests[0].tools if tool.name == "forecast_series")
-    assert spec.description == TODAY.render("forecast_series").text.strip()
+    assert spec.description == TODAY.render("forecast_series").strip()
     (row,) = ApiLedger(ran.store).rows(ran.state.run_id, LEAF)
     assert row.path == "embedded/series/observations" and row.answer is not None
     shown = ran.model.requests[-1].messages[-1].content

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from workbench.agents.errors import MalformedReply
-from workbench.agents.judges import parse_judgement, parse_recall
+from workbench.agents.judges import Judgement, Recall
 from workbench.agents.replies import stage_replies
 from workbench.agents.replies.cell_reply import find_cells
 from workbench.agents.replies.stage_replies import parse_conclusion
@@ -19,8 +19,8 @@ from workbench.models.providers.litellm_reply import tool_calls_of
 N = 190_000
 PARSERS: dict[str, Callable[..., Any]] = {
     **{name: parse for name, parse in vars(stage_replies).items() if name.startswith("parse_")},
-    "parse_recall": parse_recall,
-    "parse_judgement": parse_judgement,
+    "parse_recall": Recall.read,
+    "parse_judgement": Judgement.read,
     "tool_calls_of": lambda text: tool_calls_of(None, text),
 }
 OPEN, CLOSE = "<python_cell>", "</python_cell>"
@@ -84,7 +84,14 @@ ODD = {
 READ = {"two that differ by it", "half a letter"}
 
 
-@pytest.mark.parametrize("reply", [pytest.param(text, id=name) for name, text in (SLOW | ODD).items()])
+#: What is large is long: half a minute of the processor, all together.
+REPLIES = [
+    *(pytest.param(text, id=name, marks=pytest.mark.long) for name, text in SLOW.items()),
+    *(pytest.param(text, id=name) for name, text in ODD.items()),
+]
+
+
+@pytest.mark.parametrize("reply", REPLIES)
 def test_a_reply_costs_seconds_at_most_and_a_reason(reply: str) -> None:
     for name, parse in PARSERS.items():
         more = {

@@ -52,9 +52,11 @@ async def test_a_cache_is_spared_until_a_reply_is_unusable() -> None:
         return text
 
     task = leaf(ask)
-    dialogue = Conversation(ask, "s", nodes=(task.node,), cutoff=task.cutoff, settings=task.settings)
+    dialogue = Conversation(
+        ask, "s", about="", nodes=(task.node,), cutoff=task.cutoff, settings=task.settings
+    )
     for stage, choice in (("a", "auto"), ("b", "none")):
-        await dialogue.exchange(stage, "?", parse, propositions="", reply_format="yes", choice=choice)
+        await dialogue.exchange(stage, "?", parse, reply_format="yes", choice=choice)
     assert [(request.choice, request.spare_cache) for request in requests] == [
         ("auto", False), ("none", True), ("none", False),
     ]  # fmt: skip

@@ -18,9 +18,9 @@ PARSERS = (
     replies.parse_step,
     replies.parse_debug,
     replies.parse_conclusion,
-    replies.parse_linear,
-    replies.parse_noisy_or,
-    replies.parse_logic,
+    replies.LinearReply.read,
+    replies.NoisyOrReply.read,
+    replies.LogicReply.read,
 )
 unit = st.floats(0, 1)
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
@@ -75,7 +75,7 @@ def test_linear_round_trip(children: list[str], data: st.DataObject) -> None:
     weights = {child: data.draw(st.floats(-1, 1)) for child in children}
     b0, p = data.draw(st.floats(-0.1, 0.1)), data.draw(unit)
     text = fenced({"beta": {"beta_0": b0, **weights}, "p_true": p, "key_factor": "k"})
-    read = replies.parse_linear(text.replace("\n", "\r\n"))
+    read = replies.LinearReply.read(text.replace("\n", "\r\n"))
     assert (read.intercept, dict(read.weights), read.conclusion.p) == (b0, weights, p)
 
 
@@ -85,7 +85,7 @@ def test_noisy_or_round_trip(children: list[str], data: st.DataObject) -> None:
     weights = {child: data.draw(unit) for child in children if sides[child]}
     inhibitors = {child: data.draw(unit) for child in children if not sides[child]}
     shape = {"leak": 0.02, "weights": weights, "inhibitors": inhibitors, "p_true": 0.4, "key_factor": "k"}
-    read = replies.parse_noisy_or(fenced(shape))
+    read = replies.NoisyOrReply.read(fenced(shape))
     assert (dict(read.weights), dict(read.inhibitors), read.leak) == (weights, inhibitors, 0.02)
 
 
@@ -101,11 +101,11 @@ def test_analysis_round_trip(children: list[str], data: st.DataObject) -> None:
 
 def test_logic_reply_with_and_without_assumption() -> None:
     with_pa = '{"formula": "P1 OR PA", "assumption": {"detail": "d", "probability": 0.1}, "key_factor": "k"}'
-    read = replies.parse_logic(block(with_pa))
+    read = replies.LogicReply.read(block(with_pa))
     assert read.assumption is not None
     assert (read.formula, read.assumption.detail, read.prose) == ("P1 OR PA", "d", "Some prose.")
     without = block('{"formula": "NOT P1", "assumption": null, "key_factor": "k"}')
-    assert replies.parse_logic(without).assumption is None
+    assert replies.LogicReply.read(without).assumption is None
 
 
 # -- JSON that is sent back, and why
@@ -206,8 +206,8 @@ def test_two_conclusions_count_as_one_only_if_they_agree(p: float, other: float)
 def test_two_rules_with_other_weights_are_ambiguous_though_they_state_one_p() -> None:
     rule = '{"beta": {"beta_0": 0, "P1": %s}, "p_true": 0.3, "key_factor": "k"}'
     with pytest.raises(MalformedReply, match="different things"):
-        replies.parse_linear(block(rule % "0.5") + block(rule % "0.6"))
-    assert dict(replies.parse_linear(block(rule % '"50%"')).weights) == {"P1": 0.5}
+        replies.LinearReply.read(block(rule % "0.5") + block(rule % "0.6"))
+    assert dict(replies.LinearReply.read(block(rule % '"50%"')).weights) == {"P1": 0.5}
 
 
 def test_a_reply_that_is_one_json_object_has_its_report_in_a_field() -> None:
@@ -222,13 +222,13 @@ def test_report_is_the_prose_without_the_block() -> None:
 
 def test_linear_without_intercept_is_sent_back() -> None:
     with pytest.raises(MalformedReply, match="beta_0"):
-        replies.parse_linear(block('{"beta": {"P1": 0.5}, "p_true": 0.3, "key_factor": "k"}'))
+        replies.LinearReply.read(block('{"beta": {"P1": 0.5}, "p_true": 0.3, "key_factor": "k"}'))
 
 
 def test_a_child_on_both_sides_of_noisy_or_is_sent_back() -> None:
     shape = '{"leak": 0, "weights": {"P1": 0.5}, "inhibitors": {"P1": 0.5}, "p_true": 0.3, "key_factor": "k"}'
     with pytest.raises(MalformedReply, match="both"):
-        replies.parse_noisy_or(block(shape))
+        replies.NoisyOrReply.read(block(shape))
 
 
 # -- analyzer

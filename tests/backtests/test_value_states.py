@@ -23,6 +23,7 @@ from workbench.backtests.known_rows import KnownRows, check_rows, read_known_row
 from workbench.backtests.series_source import SeriesSource, read_quantity
 from workbench.blocking import run_blocking
 from workbench.forecasts.driftless_walk import DriftlessWalk
+from workbench.forecasts.series.series_history import History
 from workbench.offline.visible_past import broker_history, open_sources
 from workbench.questions.decision import Rows
 from workbench.questions.errors import LookAhead
@@ -72,15 +73,21 @@ def _open(
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
 
 
-def quantity_of(fred: FredUpstream, name: str, cutoff: Cutoff = CUTOFF, day: date = DAY) -> Quantity:
-    async def read() -> Quantity:
+def quantity_and_later(
+    fred: FredUpstream, name: str, cutoff: Cutoff, day: date
+) -> tuple[Quantity, History | None]:
+    async def read() -> tuple[Quantity, History | None]:
         broker = open_broker(ProxySettings(keys={"fred": KEY}, upstreams={"fred": fred.url}))
         try:
-            return (await read_quantity(f"fred/{name}", day, cutoff, broker, extremes=False))[0]
+            return await read_quantity(f"fred/{name}", day, cutoff, broker, extremes=False)
         finally:
             await broker.aclose()
 
     return run_blocking(read())
+
+
+def quantity_of(fred: FredUpstream, name: str) -> Quantity:
+    return quantity_and_later(fred, name, CUTOFF, DAY)[0]
 
 
 # --- the states ------------------------------------------------------------------------------------------------------
@@ -157,20 +164,11 @@ def test_a_past_forecast_reads_what_stood_and_comes_out_as_first_published(fred:
         # two months are first prints still, all before them were revised by then
         assert values[-2:] == pytest.approx(PRINTS[count - 2 : count], abs=1e-4)
         assert values[:-2] == pytest.approx(TRUTH[: count - 2], abs=1e-4)
-    came = quantity_of(fred, "REV", Cutoff.parse("2016-06-30"), date(2016, 8, 1))
-
-    async def later() -> float:
-        broker = open_broker(ProxySettings(keys={"fred": KEY}, upstreams={"fred": fred.url}))
-        try:
-            _, history = await read_quantity(
-                "fred/REV", came.day, Cutoff.parse("2016-06-30"), broker, extremes=False
-            )
-        finally:
-            await broker.aclose()
-        assert history is not None
-        return float(came.outcome(history)["value"])  # type: ignore[index]
-
-    assert run_blocking(later()) == pytest.approx(PRINTS[np.datetime64("2016-08") == MONTHS][0], abs=1e-4)
+    asked, history = quantity_and_later(fred, "REV", Cutoff.parse("2016-06-30"), date(2016, 8, 1))
+    assert history is not None
+    came = asked.outcome(history)
+    assert came is not None
+    assert came["value"] == pytest.approx(PRINTS[np.datetime64("2016-08") == MONTHS][0], abs=1e-4)
 
 
 def test_the_archive_bounds_the_cutoffs_of_a_record(fred: FredUpstream) -> None:

@@ -32,6 +32,7 @@ def test_the_corpus_has_300_files_and_no_two_are_the_same(tmp_path: Path) -> Non
     assert len(COMMANDS) * 60 > 1_500  # every command meets all of its kind
 
 
+@pytest.mark.long
 def test_a_sample_stops_no_command(tmp_path: Path) -> None:
     wrong, count = tried(tmp_path, 11, 157)
     assert wrong == [] and count >= 10

@@ -20,8 +20,8 @@ WORLD = World(seed=3, events=3)
 CLAIM = f"Event 1 of world 3 comes about by {CLOSES}"
 PRICES = ("--price", "openai/x=3,15", "--price", "openai/y=3,15")
 TWO = ("--model", "openai/x", "--model", "openai/y", *PRICES)
-#: Drivers whose evidence is thought alone, so that no kernel is started, and no search first, which waits for its turn at GDELT.
-BARE = ("--grounder", "zero-shot", "--reading", "0", "--yes", "--set", "search-first=false")
+#: Drivers whose evidence is thought alone, so that no kernel is started.
+BARE = ("--grounder", "zero-shot", "--reading", "0", "--yes")
 KEY = {"OPENAI_API_KEY": "sk-none"}
 
 
@@ -150,7 +150,7 @@ PAGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("cutoff", ["now", pytest.param("2026-06-30", marks=pytest.mark.long)])
+@pytest.mark.parametrize("cutoff", ["now", "2026-06-30"])
 def test_the_search_of_a_quick_claim_is_on_its_bill_and_sees_nothing_late(
     tmp_path: Path, cutoff: str
 ) -> None:
@@ -175,7 +175,6 @@ def test_the_search_of_a_quick_claim_is_on_its_bill_and_sees_nothing_late(
         assert len(server.asked) == asked
 
 
-@pytest.mark.long  # a request in five seconds is what GDELT allows
 def test_where_nothing_can_be_searched_the_answer_says_so(tmp_path: Path) -> None:
     with OpenAIServer(WORLD.forecasters()) as server:
         done = run_cli(tmp_path, "analyze", CLAIM, "--cutoff", "2026-06-30", "--api-base", server.url, "--model", "openai/x", "--preset", "quick", "--reading", "0", WORKBENCH_OFFLINE="1", **KEY)  # fmt: skip

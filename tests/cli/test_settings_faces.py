@@ -208,12 +208,12 @@ def test_help_is_short_and_every_option_is_named_somewhere(tmp_path: Path) -> No
 
 
 def test_the_shared_options_stand_anywhere_and_mean_the_same(tmp_path: Path) -> None:
-    lines = [("--json", "claims", "--yes"), ("claims", "--json"), ("--yes", "claims", "--json")]
+    lines = [("--json", "runs", "--yes"), ("runs", "--json"), ("--yes", "runs", "--json")]
     first, *others = [run_cli(tmp_path, *words) for words in lines]
     assert first.returncode == 0 and all(each.stdout == first.stdout for each in others)
     for words, line in (
         (("docs", "--json"), "takes no --json"),
-        (("claims", "--set", "x=1"), "there is no setting 'x' here"),
+        (("runs", "--set", "x=1"), "there is no setting 'x' here"),
         (("noise", "last", "--set", "sed=1"), "did you mean seed?"),
         (("noise", "last", "--set", "seed=1", "--set", "seed=2"), "is set twice"),
         (("noise", "last", "--set", "seed=many"), "--set seed 'many': write a whole number"),

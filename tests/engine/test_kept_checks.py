@@ -15,8 +15,7 @@ import pytest
 
 from tests.fakes.hostile_packages import members_of, pack
 from tests.fakes.small_run import RUN
-from workbench.audit.badges import Badge
-from workbench.audit.run_audit import audit_run
+from workbench.audit.run_audit import Badge, audit_run
 from workbench.packages.export import export_run
 from workbench.packages.package import import_run
 from workbench.store import PackageRefused, Store

@@ -134,7 +134,7 @@ def test_an_earlier_file_that_asks_for_less_is_filled_and_one_that_asks_for_more
         digest = keep_earlier(home, "debug", change)
         prompts = PromptSet.of({"debug": digest}, home.text)
         assert prompts.missing == lost
-        assert (EARLIER in prompts.render("debug", **inputs).text) is not bool(lost)
+        assert (EARLIER in prompts.render("debug", **inputs)) is not bool(lost)
 
 
 async def test_a_page_that_is_read_otherwise_stops_the_run_before_it_buys_again(home: Store) -> None:

@@ -17,7 +17,7 @@ from tests.fakes.small_run import RUN, make_small_run
 from tests.fakes.stored_run import RunWriter
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.errors import MalformedReply
-from workbench.agents.judges import DIMENSIONS, parse_judgement, parse_leaks, parse_recall
+from workbench.agents.judges import DIMENSIONS, Judgement, Recall, parse_leaks
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.science.comparing.mean_intervals import rate_over_runs, wilson_interval
@@ -234,13 +234,13 @@ def test_recall_counts_what_is_remembered_and_what_is_remembered_wrongly(
 @pytest.mark.parametrize(
     ("parse", "reply"),
     [
-        (parse_judgement, {"scores": {**GOOD, "sources": 6}, "reasons": {}}),
-        (parse_judgement, {"scores": {"sources": 3}, "reasons": {}}),
+        (Judgement.read, {"scores": {**GOOD, "sources": 6}, "reasons": {}}),
+        (Judgement.read, {"scores": {"sources": 3}, "reasons": {}}),
         (
-            parse_recall,
+            Recall.read,
             {"recognized_event": True, "evidence_facts": [], "recalled_outcome": "yes", "probability": 1},
         ),
-        (parse_recall, {"recognized_event": False, "probability": 1.5}),
+        (Recall.read, {"recognized_event": False, "probability": 1.5}),
         (lambda text: parse_leaks(text, 2), {"texts": [{"id": 1, "verdict": "leak", "quote": ""}]}),
         (lambda text: parse_leaks(text, 1), {"texts": [{"id": 1, "verdict": "maybe", "quote": ""}]}),
     ],

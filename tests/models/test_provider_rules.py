@@ -39,7 +39,7 @@ FORMS = {
 @pytest.mark.parametrize("takes", [True, False])
 @pytest.mark.parametrize("name", FORMS)
 def test_one_format_is_asked_for(name: str, takes: bool) -> None:
-    form = TODAY.render(name, **dict.fromkeys(load(name).inputs, '"P1": w')).text
+    form = TODAY.render(name, **dict.fromkeys(load(name).inputs, '"P1": w'))
     schema = replace(FORMS[name], text_form=form)
     asked = replace(
         request(reply_schema=schema),

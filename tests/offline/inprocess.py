@@ -27,7 +27,7 @@ from workbench.agents.synthesizers.model_synthesizers import LinearSynthesizer
 from workbench.engine.leaves.forecast_library import forecast_library
 from workbench.models.base import Model, ModelReply, ModelRequest, NodeRef
 from workbench.offline.offline_model import OfflineAnalyst
-from workbench.propositions import Tree
+from workbench.propositions import Belief, Tree
 
 Reader = Callable[[str, date], list[dict[str, Any]]]
 
@@ -197,14 +197,9 @@ async def analyze(
     model = model or analyst(reader)
     run = await grow(model, statement, cutoff)
     tree = run.tree
-    beliefs = {}
     for node in tree.leaves():
         leaf = await ground(model, NodeRef(id=node, statement=tree[node].statement), cutoff, reader)
         run.leaves[node] = leaf
-        beliefs[node] = leaf
-    from workbench.propositions import Belief
-
-    for node, leaf in beliefs.items():
         tree = tree.with_belief(node, Belief(p=leaf.p, key_factor="", report=leaf.report))
     for node in sorted(tree.inner(), key=lambda name: (-name.count("."), name == "P0")):
         rule, belief = await LinearSynthesizer().synthesize(

@@ -116,23 +116,6 @@ async def test_the_vix_claim_works_the_same_way() -> None:
 
 
 @pytest.mark.long
-async def test_a_changed_last_close_moves_cell_leaf_and_root(demo: Run) -> None:
-    def nudged(name: str, last_day: date) -> list[dict[str, Any]]:
-        rows = visible_rows(name, last_day)
-        if name == "SP500":
-            rows[-1] = {**rows[-1], "value": rows[-1]["value"] * 0.999}
-        return rows
-
-    run = await analyze(DEMO, "2018-06-30", reader=nudged)
-    for node in ("P1", "P2.1", "P3"):
-        before = next(leaf for name, leaf in demo.leaves.items() if name == node)
-        after = run.leaves[node]
-        assert after.printed[-1] != before.printed[-1]
-        assert after.p != before.p
-    assert run.tree.root.belief.p != demo.tree.root.belief.p  # type: ignore[union-attr]
-
-
-@pytest.mark.long
 async def test_a_changed_row_after_the_cutoff_changes_no_byte(demo: Run) -> None:
     shifted = {
         name: [

@@ -13,7 +13,6 @@ from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from tests.fakes.upstream_yahoo import Stock, YahooUpstream
 from workbench.annotations import outcomes
-from workbench.backtests.known_rows import KnownRows
 from workbench.forecasts.past_windows import TooLittleHistory, reading_windows
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.trading_days import exchange_holidays
@@ -28,7 +27,6 @@ from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.questions.series.series_registry import series_named
-from workbench.questions.series.value_states import KnownRow
 
 RNG = np.random.default_rng(5)
 
@@ -129,18 +127,6 @@ def test_no_day_decides_before_it_is_over() -> None:
     )
     # what was touched is decided, whatever follows
     assert resolve(read_claim("yahoo:AAPL touches 205 by 2027-06-30"), later, {"yahoo:AAPL": [*seen["yahoo:AAPL"], *rows_of(days[:1], [100])]})  # fmt: skip
-
-
-def test_a_past_cutoff_shows_the_state_of_a_value_that_stood_then() -> None:
-    states = (
-        KnownRow(date="2026-01-01", value=1.0, known="2026-02-05"),
-        KnownRow(date="2026-01-01", value=1.5, known="2026-03-05"),
-        KnownRow(date="2026-02-01", value=2.0, known="2026-03-05"),
-    )
-    known = KnownRows({"fred:X": states})
-    assert known.as_of(date(2026, 2, 4)) == {"fred:X": []}
-    assert known.as_of(date(2026, 2, 20))["fred:X"] == [{"date": "2026-01-01", "value": 1.0}]
-    assert known.all()["fred:X"] == known.as_of(date(2026, 3, 5))["fred:X"] == rows_of(["2026-01-01", "2026-02-01"], [1.5, 2.0])  # fmt: skip
 
 
 def test_the_cells_call_the_series_own_source_up_to_the_cutoff() -> None:

@@ -13,17 +13,6 @@ from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 
 NAMES = ("SP500", "NASDAQ", "VIX", "WTI", "AAA", "BAA")
-CLAIMS = (
-    "The VIX is above 15 on {end}",
-    "The S&P 500 closes higher on {end} than the last value known",
-    "VIX touches 20 by {end}",
-    "NASDAQ falls 2 % from its last known close by {end}",
-    "The S&P 500 closes below its 200-day average on {end}",
-    "Realised volatility of the VIX by {end} is above 80 %",
-    "Realised volatility of WTI by {end} is at most 30 %",
-    "NASDAQ outperforms the S&P 500 by {end}",
-    "The BAA-AAA spread widens by {end}",
-)
 
 
 def planned(claim_text: str, last_day: date) -> int:

@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.agents.replies.stage_replies import parse_conclusion, parse_linear
+from workbench.agents.replies.stage_replies import LinearReply, parse_conclusion
 from workbench.formatting import MINUS
 from workbench.models.base import NodeRef
 from workbench.offline.driver_weights import CONSTANT_MAX, divide
 from workbench.offline.offline_synthesis import (
     Combination,
     combine,
-    linear_reply,
     read_children,
-    vanilla_reply,
+    synthesis_reply,
 )
 from workbench.offline.report_records import OutcomeRecord, common_windows, read_records, write_record
 from workbench.questions.errors import ClaimRefused
@@ -181,15 +180,15 @@ def test_the_rule_gives_the_forecast_and_says_how_it_comes_about() -> None:
         block(TWO, 0.4, line(TWO.statement, 0.4, NOISE)),
     )
     result = combine(parent_record(0.62), read_children(text, [ONE, TWO]))
-    reply = linear_reply(PARENT, result)
-    parsed = parse_linear(reply)
+    reply = synthesis_reply(PARENT, result, linear=True)
+    parsed = LinearReply.read(reply)
     by_hand = parsed.intercept + parsed.weights["P2"] * 0.7 + parsed.weights["P3"] * 0.4
     assert parsed.conclusion.p == pytest.approx(by_hand, abs=1e-9) == pytest.approx(0.62, abs=1e-9)
     assert "difference 0" in reply and "own share, which no driver covers" in reply
     (record,) = read_records(parsed.conclusion.report)
     assert (record.kind, record.statement, record.forecast) == ("inner", "It happens", 0.62)
     assert record.outcomes.tolist() == OUTCOME.tolist()
-    assert parse_conclusion(vanilla_reply(PARENT, result)).p == parsed.conclusion.p
+    assert parse_conclusion(synthesis_reply(PARENT, result, linear=False)).p == parsed.conclusion.p
     steps = [
         float(number)
         for number in re.findall(
@@ -206,7 +205,9 @@ def test_what_no_rule_can_give_is_printed() -> None:
     children = read_children(text, [ONE])
     held = combine(parent_record(0.9), children, constant_max=CONSTANT_MAX)
     assert held.p == held.forecast < 0.6
-    assert f"a difference of {MINUS}{100 * (0.9 - held.p):.4f} points" in linear_reply(PARENT, held)
+    assert f"a difference of {MINUS}{100 * (0.9 - held.p):.4f} points" in synthesis_reply(
+        PARENT, held, linear=True
+    )
     free = combine(parent_record(0.9), children)
     assert free.p == pytest.approx(0.9) and free.intercept > CONSTANT_MAX
 
@@ -227,10 +228,10 @@ def test_an_edited_driver_moves_the_answer_by_its_weight() -> None:
         after.forecast,
     )
     assert before.p - after.p == pytest.approx(0.5 * before.weights["P2"]) and before.weights["P2"] > 0.3
-    assert "Drivers were changed since" in linear_reply(PARENT, after)
+    assert "Drivers were changed since" in synthesis_reply(PARENT, after, linear=True)
     # one level up, an edit below counts as one: the record of the node says what it was
     above = NodeRef(id="P1", statement=PARENT.statement)
-    report = parse_linear(linear_reply(PARENT, after)).conclusion.report
+    report = LinearReply.read(synthesis_reply(PARENT, after, linear=True)).conclusion.report
     (child,) = read_children(message(block(above, after.p, report)), [above])
     assert child.p == after.p and child.forecast == pytest.approx(0.6, abs=1e-9)
 
@@ -245,7 +246,7 @@ def test_a_child_that_speaks_against_counts_through_its_negation(children: list[
             for node, p, (_, negative) in zip(nodes, values, children, strict=True)
         )
     )
-    parsed = parse_linear(linear_reply(PARENT, combine(None, read_children(text, nodes))))
+    parsed = LinearReply.read(synthesis_reply(PARENT, combine(None, read_children(text, nodes)), linear=True))
     speaks = [1 - p if negative else p for p, (_, negative) in zip(values, children, strict=True)]
     assert parsed.conclusion.p == pytest.approx(sum(speaks) / len(speaks), abs=2e-5)
     raw = parsed.intercept + sum(parsed.weights[node.id] * p for node, p in zip(nodes, values, strict=True))

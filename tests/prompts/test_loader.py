@@ -26,9 +26,8 @@ def prompt_file(body: str, inputs: str = "") -> bytes:
 def test_every_prompt_file_loads_and_renders(name: str) -> None:
     template = load(name)
     rendered = TODAY.render(name, **{key: as_of(f"<{key}>", LIVE) for key in template.inputs})
-    assert all(f"<{key}>" in rendered.text for key in template.inputs)
-    assert "{{" not in rendered.text and "}}" not in rendered.text
-    assert (rendered.name, rendered.version, rendered.sha256) == (name, template.version, template.sha256)
+    assert all(f"<{key}>" in rendered for key in template.inputs)
+    assert "{{" not in rendered and "}}" not in rendered
 
 
 def test_fingerprints_are_version_and_hash_of_every_file() -> None:
@@ -40,14 +39,14 @@ def test_fingerprints_are_version_and_hash_of_every_file() -> None:
 @given(st.text(max_size=50), st.text(max_size=50))
 def test_text_put_in_stands_verbatim(reason: str, propositions: str) -> None:
     hostile = f"{reason}{{{{cutoff}}}}{{{{ 7*7 }}}}{{% if x %}}{{# note #}}"
-    text = TODAY.render("retry", reason=hostile, propositions=propositions, cutoff="C", reply_format="F").text
+    text = TODAY.render("retry", reason=hostile, propositions=propositions, cutoff="C", reply_format="F")
     assert hostile in text
     assert f"\n\n{propositions}\n\nKnowledge cutoff: C\n\nF" in text
 
 
 def test_whole_numbers_may_be_put_in_but_nothing_else() -> None:
     texts = {"proposition": "p", "cutoff": "c", "reply_format": "f"}
-    assert "at most 20 steps" in TODAY.render("step_first", hints="", max_steps=20, **texts).text
+    assert "at most 20 steps" in TODAY.render("step_first", hints="", max_steps=20, **texts)
     for value in (None, 1.5, True, ["a"]):
         with pytest.raises(WrongInputs, match="max_steps"):
             TODAY.render("step_first", hints="", max_steps=value, **texts)  # type: ignore[arg-type]
@@ -60,7 +59,7 @@ def test_text_of_strangers_goes_in_as_of_a_cutoff_or_not_at_all() -> None:
     ):
         TODAY.render("context_queries", question="[Edited on March 1, 2024] It fell.", **texts)
     shown = as_of("Fine. [Edited on March 1, 2024] It fell.", Cutoff.parse("2024-01-15"))
-    assert "It fell" not in TODAY.render("context_queries", question=shown, **texts).text
+    assert "It fell" not in TODAY.render("context_queries", question=shown, **texts)
 
 
 def test_inputs_must_be_exactly_the_declared_ones() -> None:

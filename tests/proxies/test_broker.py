@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from proxies import broker as broker_module
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
 from proxies.catalogue import load_catalogue
@@ -27,10 +28,14 @@ from proxies.errors import (
 )
 from proxies.fetch.pacing import retry_after
 from proxies.fetch.transport import EndpointLimits, HttpRequest, HttpResponse, RetryingTransport
+from proxies.hashing import content_hash
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings, Retry
+from proxies.vendors import base as base_module
 from tests.fakes.upstream import Sent, Upstream
 from tests.proxies.conftest import asker
+from workbench.store.database import Store
+from workbench.store.ledgers import ApiLedger
 
 EOD = "fmp/chart/end-of-day/historical-price-eod/non-split-adjusted"
 ROWS = [
@@ -263,6 +268,82 @@ async def test_numbers_and_flags_may_come_as_text(broker: Broker, vendor: Upstre
     for limit in ("five", "1.5", 0, 10**20, True):
         with pytest.raises(ParameterInvalid):
             await ask("fmp/income-statement", symbol="A", limit=limit)
+
+
+# -- large answers ----------------------------------------------------------------------------------------------------
+
+
+def bars(count: int) -> bytes:
+    days = ("2024-05-01", "2024-05-31", "2024-06-01", "2024-07-01", "", None, "soon")
+    return orjson.dumps([{"date": days[n % 7], "adjClose": n / 7, "unlisted": n} for n in range(count)])
+
+
+@pytest.mark.parametrize(
+    "body", [bars(70), b"[]", b"{}", b"[1, 2]", b'{"date": 1}', b"no json", b"", b"[" * 3000]
+)
+async def test_a_large_answer_is_the_one_that_is_told_of_a_small_one(
+    vendor: Upstream, broker_of: Callable[..., Broker], monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    vendor.handler = lambda seen: Sent(body)
+    told: list[Any] = []
+    for large in (10**9, 0):
+        for module in (broker_module, base_module):
+            monkeypatch.setattr(module, "LARGE", large)
+        clock = datetime(2026, 1, 1, tzinfo=UTC)
+        ask = asker(
+            broker_of(keys={"fmp": KEY}, upstreams={"fmp": vendor.url}, now=lambda at=clock: at), "2024-06-01"
+        )
+        try:
+            answer = await ask(EOD, symbol="A")
+            told.append((answer.encoded(), answer.meta, answer.dropped))
+        except SourceRejected:
+            told.append("no answer")
+            assert not ask.ledger.rows
+    assert told[0] == told[1]
+
+
+async def test_more_than_can_be_read_is_refused(
+    broker: Broker, vendor: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker_module, "_MOST_BYTES", 1000)
+    vendor.handler = lambda seen: Sent(bars(70))
+    with pytest.raises(SourceRejected, match="too many to read"):
+        await asker(broker, "2024-06-01")(EOD, symbol="A")
+
+
+# what the broker recorded of this answer before there was a worker: runs of then must verify and replay
+BODY_OF_THEN = (
+    b'[{"symbol":"\xc3\xbc","date":"2024-05-01","adjClose":1e300,"volume":18446744073709551615,"adjOpen":-0.0},'
+    b'{"volume":1.10,"date":"2024-05-31","symbol":null,"adjLow":123456789.123456789},'
+    b'{"date":"2024-06-01"},{"date":"soon","adjHigh":1e-7,"later":1}]'
+)
+DATA_OF_THEN = (
+    b'[{"symbol":"\xc3\xbc","date":"2024-05-01","adjClose":1e+300,"volume":18446744073709551615,"adjOpen":-0.0},'
+    b'{"volume":1.1,"date":"2024-05-31","symbol":null,"adjLow":123456789.12345679}]'
+)
+HASH_THEN = "sha256:765373f919d495c401e33ec5f25c4a9239aceb0dab90c65e089b64163638dbe2"
+REQUEST_THEN = "sha256:eaf0de8ab57128e2402a03298714dcd6497a8711b9ad3cb1211de7bca6361e92"
+
+
+@pytest.mark.parametrize("large", [0, 10**9])
+async def test_bytes_and_hashes_are_those_of_earlier_runs(
+    broker_of: Callable[..., Broker], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, large: int
+) -> None:
+    monkeypatch.setattr(broker_module, "LARGE", large)
+    store = Store(tmp_path)
+    with Upstream(lambda seen: Sent(BODY_OF_THEN)) as upstream:
+        broker = broker_of(keys={"fmp": KEY}, upstreams={"fmp": upstream.url})
+        session = broker.session(Cutoff.parse("2024-06-01"), ApiLedger(store))
+        request = ("fmp/historical-price-eod/non-split-adjusted", {"symbol": "A", "from": "2024-01-01"})
+        first = await session.call(*request, place())
+        again = await session.call(*request, place())
+        assert len(upstream.seen) == 1
+    (row,) = ApiLedger(store).rows("r")
+    store.close()
+    assert row.answer is not None and row.request_hash == REQUEST_THEN
+    for answer in (first, again, row.answer):
+        assert answer.encoded() == DATA_OF_THEN and answer.meta["content_hash"] == HASH_THEN
+        assert content_hash(answer.data) == HASH_THEN
 
 
 # -- other pieces -----------------------------------------------------------------------------------------------------

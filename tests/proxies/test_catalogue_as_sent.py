@@ -9,10 +9,9 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest
-from proxies.asof.upstream_plan import plan_request
 from proxies.catalogue import load_catalogue
 from proxies.errors import CutoffRefused, ProxyError, QuotaExhausted, SourceRejected
-from proxies.request import check
+from proxies.request import check, plan_request
 from tests.fakes.upstream import Seen, Sent
 from tests.proxies.leaks.desk import Desk
 

@@ -9,7 +9,7 @@ import pytest
 from proxies import answers, broker
 from proxies.asof import guards, row_filter, row_texts
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies import Plan, search_policy
+from proxies.asof.policies import Plan, windows
 from proxies.asof.readjust import unchanged
 from proxies.catalogue import Endpoint
 from proxies.errors import Refused
@@ -153,7 +153,7 @@ async def a_list_in_pages() -> list[str]:
 
 #: A guard, its pair of worlds, and what stands in its place when it is off.
 GUARDS: dict[str, tuple[Pair, Any, str, Any]] = {
-    "clamp_params": (capped_at_the_end_of_the_window, search_policy, "clamp", lambda request, cutoff: Plan(params=dict(request.params))),
+    "clamp_params": (capped_at_the_end_of_the_window, windows, "clamp", lambda request, cutoff: Plan(params=dict(request.params))),
     "param_allowlist": (chosen_by_what_is_known_today, broker, "check", lambda endpoint, params, cutoff: dict(params)),
     "overfetch": (a_list_in_pages, answers.paging, "pager", lambda request, cutoff, plan: paging.SinglePage(plan.params)),
     "strip": (fields_of_today, guards, "strip", lambda row, drop: row),

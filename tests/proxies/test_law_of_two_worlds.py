@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from proxies import answers
-from proxies.asof import guards, readjust, row_filter, row_texts, rows
+from proxies.asof import guards, policies, readjust, row_filter, row_texts, rows
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies import simple
 from proxies.asof.policies.base import pass_rows
 from proxies.catalogue import Endpoint, load_catalogue
 from tests.fakes.upstream_world import SINGLE, World
@@ -100,7 +99,7 @@ GUARDS: dict[str, tuple[str, Any, str, Any, dict[str, bool]]] = {
 @pytest.mark.parametrize("guard", sorted(GUARDS))
 def test_with_one_guard_off_the_law_fails(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path, place, name, off, draw = GUARDS[guard]
-    place = place or {"in_order": answers, "by_first_day": simple}[name]
+    place = place or {"in_order": answers, "by_first_day": policies}[name]
     assert not breaks(path, **draw)
     monkeypatch.setattr(place, name, off or pass_rows)
     assert breaks(path, **draw)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, PolicyContext, first_days
-from proxies.asof.policies.lags import PUBLICATION_LAG, lag_of
+from proxies.asof.policies.periods import by_lag, lag_of
 from proxies.catalogue import load_catalogue
 from proxies.errors import CutoffRefused
 
@@ -44,9 +44,7 @@ def test_a_quarter_that_ends_a_fiscal_year_waits_as_long_as_the_year(
     wait = lags["FY" if abs(off) <= 8 else "Q"]
     for late, told in ((wait, True), (wait - 1, False)):
         at = Cutoff.parse((day + timedelta(days=late + 1)).isoformat())
-        judge = PUBLICATION_LAG.judge(
-            PolicyContext(request=request, cutoff=at, sent=params, lookups={"year_ends": ends})
-        )
+        judge = by_lag(PolicyContext(request=request, cutoff=at, sent=params, lookups={"year_ends": ends}))
         assert (judge.reason({"asOfDate": day.isoformat(), "periodType": "3M"}) is None) == told
 
 

@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from proxies.broker import ProxySettings, open_broker
 from proxies.catalogue import api_doc, load_catalogue
-from proxies.catalogue.compiled import compiled_documents
-from proxies.catalogue.loader import CatalogueText
 from proxies.catalogue.plugins import installed_plugins
 from proxies.errors import CatalogueError
 from tests.command_line import run_cli
@@ -166,36 +163,3 @@ def test_a_package_that_does_not_fit_is_named_in_one_line(
     with pytest.raises(CatalogueError, match=words) as caught:
         open_broker(ProxySettings())
     assert "\n" not in str(caught.value)
-
-
-# -- the stored catalogue -----------------------------------------------------------------------------------------
-
-
-TEXTS = [CatalogueText(name="a.yaml", text="a: [1, 2020-01-02]"), CatalogueText(name="b.yaml", text="{}")]
-
-
-@pytest.mark.parametrize("how", ["writable", "link"])
-def test_a_stored_catalogue_that_others_may_have_written_is_not_read(tmp_path: Path, how: str) -> None:
-    folder = tmp_path / "compiled"
-    parsed = compiled_documents(TEXTS, folder)
-    (file,) = folder.iterdir()
-    if how == "writable":
-        file.write_bytes(orjson.dumps([{"policy": "static"}, {}]))
-        file.chmod(0o666)
-    else:
-        foreign = tmp_path / "foreign.json"
-        foreign.write_bytes(orjson.dumps([{"policy": "static"}, {}]))
-        file.unlink()
-        file.symlink_to(foreign)
-    assert compiled_documents(TEXTS, folder) == parsed
-
-
-def test_a_stored_catalogue_that_is_cut_off_or_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
-    folder = tmp_path / "compiled"
-    parsed = compiled_documents(TEXTS, folder)
-    (file,) = folder.iterdir()
-    file.write_bytes(b"[{")
-    assert compiled_documents(TEXTS, folder) == parsed
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    assert compiled_documents(TEXTS, blocked) == parsed

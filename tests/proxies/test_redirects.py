@@ -4,7 +4,7 @@ import pytest
 
 from proxies.catalogue.schema import Key
 from proxies.fetch.transport import HttpRequest, HttpxTransport, Transport
-from proxies.vendors.yahoo.yahoo_source import CurlTransport
+from proxies.vendors.yahoo import CurlTransport
 from tests.fakes.upstream import Sent, Upstream
 
 SECRET = "the-callers-own-key-0123456789"

@@ -25,7 +25,7 @@ from proxies.fetch.transport import (
     UnusableResponse,
 )
 from proxies.settings import Retry
-from proxies.vendors.yahoo import yahoo_source as yahoo
+from proxies.vendors import yahoo
 from tests.fakes.upstream import Sent, Upstream
 from tests.fakes.vendors import KEY
 from tests.proxies.conftest import asker

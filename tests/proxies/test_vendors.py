@@ -7,9 +7,10 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
+from proxies.errors import ProxyError, QuotaExhausted, Refused, SourceRejected
 from proxies.settings import Retry
 from tests.fakes.upstream_world import World
-from tests.fakes.vendors import KEY, VENDORS, Vendor, VendorShape
+from tests.fakes.vendors import KEY, TELLTALE, VENDORS, Vendor, VendorShape
 from tests.proxies.conftest import Asker, asker
 from tests.proxies.worlds import NOW, REST, params_of
 
@@ -84,3 +85,28 @@ async def test_a_vendor_that_asks_to_wait_is_asked_again(
         right = [wait == float(told_to) if told_to else 0.2 <= wait <= 0.4 for wait in waits]
         assert any(right) and len(waits) <= 3
         assert all(token in text for token in world.early - world.late)
+
+
+#: What a vendor's own words for it are to the caller.
+MEANT = {"no_such": (Refused,), "bad_key": (SourceRejected,), "used_up": (QuotaExhausted,)}
+
+
+SAID = [(kind, word) for kind in VENDORS for word in MEANT if getattr(kind, word)]
+
+
+@pytest.mark.parametrize(("kind", "word"), SAID, ids=lambda part: getattr(part, "source", part))
+async def test_a_reply_is_what_the_vendor_means_by_it_and_none_of_its_words_are_told(
+    kind: VendorShape, word: str, broker_of: Callable[..., Broker]
+) -> None:
+    world, reply = world_for(kind), getattr(kind, word)
+    with kind(world) as vendor:
+        vendor.handler = lambda seen: reply
+        ask = ask_of(broker_of, vendor)
+        try:
+            text = await told(ask, kind, world)
+            assert word == "no_such"
+        except ProxyError as error:
+            text = str(error)
+            assert isinstance(error, MEANT[word]) and (word != "bad_key" or "_API_KEY" in text)
+        assert TELLTALE not in text and bool(ask.ledger.rows) == (word == "no_such")
+        assert word == "no_such" or len(vendor.seen) == 1, "asked again, and nothing would be another"

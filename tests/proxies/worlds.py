@@ -31,7 +31,7 @@ _SOAK = _MOST >= 500
 #: A world takes longer than what other laws are shown, and a law has 200 endpoints: 3 in the fast tier, 8 in the long one.
 EASY = hypothesis.settings(
     phases=(Phase.generate,),
-    max_examples=_MOST if _SOAK else min(8, _MOST // 6),
+    max_examples=_MOST if _SOAK else min(8, max(3, _MOST // 6)),
     deadline=None,
     derandomize=not _SOAK,
     database=None,

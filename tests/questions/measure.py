@@ -10,7 +10,6 @@ import lzma
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,11 @@ from tests.questions.corpora.verdicts import (
     judged,
     judged_none,
     own_verdicts,
+    said,
     verdict_of,
 )
 from workbench.questions.readings.read import read
-from workbench.questions.readings.slots import SlotReading
+from workbench.questions.readings.slots import ClaimReading
 
 #: What a set counts as: read; rightly offered or refused; misread; not read, or only offered what it does not say.
 GROUPS = {
@@ -67,7 +67,7 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
     return Verdict(text, day, right if truths else judged_none(found), found, row)
 
 
-def _says(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
+def _says(reading: ClaimReading, truth: Mapping[str, Any]) -> bool:
     """Whether a reading says what the slots of a row do; names of relations are those of the corpora, of readings or of claims."""
     end, start = truth.get("end"), truth.get("start")
     named = truth.get("series")
@@ -76,13 +76,13 @@ def _says(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
         "level": truth.get("level"), "unit": truth.get("unit"), "count": truth.get("count"),
         "window": {"kind": truth.get("window") or "on", "start": start, "end": end},
     }  # fmt: skip
+    claim = reading.says
     if named is None:
-        label["series"], reading = "", replace(reading, series=())
-    if start and reading.start and abs((reading.start - date.fromisoformat(start)).days) > 4:
+        label["series"] = claim.series
+    if start and claim.start and abs((claim.start - date.fromisoformat(start)).days) > 4:
         return False
-    pattern = reading.claim.pattern if reading.claim else ""
-    by_pattern = truth["relation"] in (pattern, reading.relation)
-    return fits(reading, label) or (by_pattern and fits(reading, {**label, "relation": reading.relation}))
+    alike = [each.relation for each in said(reading) if truth["relation"] in (claim.pattern, each.relation)]
+    return any(fits(reading, {**label, "relation": relation}) for relation in (truth["relation"], *alike))
 
 
 def report(verdicts: list[Verdict]) -> Iterator[str]:

@@ -102,7 +102,7 @@ def test_events_of_prophets_client_become_the_submission_that_it_takes() -> None
     assert datetime.fromisoformat(document["timestamp"]).tzinfo is not None
     assert check_submission(text, "prophet", questions) == []
     bad = check_submission(text.replace("0.3", "0.999").replace("KX-2", "KX-1"), "prophet", questions)
-    assert any("p_yes must be a number from 0.01 to 0.99" in each for each in bad)
+    assert any("p_yes of prediction 1 must be less than or equal to 0.99" in each for each in bad)
     assert any(
         "not in the set" in each
         for each in check_submission(text.replace("KX-2", "KX-9"), "prophet", questions)
@@ -125,13 +125,13 @@ def test_a_submission_is_checked_field_by_field_whoever_wrote_it() -> None:
     document["forecasts"] = [market, bad, first, first, {**first, "id": "UNKNOWN"}, {"id": "x"}]
     problems = check_submission(json.dumps(document), "forecastbench", questions)
     for said in (
-        "unknown field 'team'",
+        "the submission has unknown keys: team",
         "question_set must be '2025-10-26-llm.json'",
         "abc: a market question has no resolution date",
-        "forecast must be a number from 0 to 1, not '0.6'",
+        "forecast of forecast 2 must be a valid number, not '0.6'",
         "DGS10 at 2025-11-02 is there twice",
         "fred/UNKNOWN at 2025-11-02 is not in the question set",
-        "forecast 6: field 'forecast' is missing",
+        "forecast 6 lacks source",
         "0 of 1 market forecasts are there, at least 95% are wanted",
         "1 of 2 dataset forecasts are there",
     ):
@@ -189,7 +189,9 @@ def test_the_commands(tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stderr
     (tmp_path / "out.json").write_text((tmp_path / "out.json").read_text().replace('"ours"', '""'))
     wanting = run_cli(tmp_path, "submit", "forecastbench", "round", "-o", "out.json", "--check")
-    assert wanting.returncode == 6 and "model must be a text that is not empty" in wanting.stdout
+    assert (
+        wanting.returncode == 6 and "model of the submission must have at least 1 character" in wanting.stdout
+    )
     none = run_cli(tmp_path, "questions", "bet", "round", "--forecasts", "f.csv", "--json")
     assert none.returncode == 0 and json.loads(none.stdout)["bets"] == []
     assert run_cli(tmp_path, *words[:2], "nothing", *words[3:]).returncode == 2

@@ -12,6 +12,7 @@ from workbench.questions.readings.choice import day_of
 from workbench.questions.readings.read import read
 
 
+@pytest.mark.long  # each is treated as before a run
 def test_the_document_has_every_example_with_its_readings(tmp_path: Path) -> None:
     examples = json.loads(run_cli(tmp_path, "claims", "--json").stdout)["claims"]
     assert [each["text"] for each in examples] == [

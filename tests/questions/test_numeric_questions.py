@@ -1,6 +1,7 @@
 """Numeric questions of sets: read as a quantity of a series, forecast by quantiles, resolved with a number, scored by CRPS."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,14 @@ from workbench.backtests.question_quantiles import SHARES, SeriesReader, known_v
 from workbench.blocking import run_blocking
 from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.formats.base import QuestionFile
+from workbench.questions.formats.base import QuestionFile, Resolution
 from workbench.questions.formats.format_registry import OWN, WRITERS, read_file, read_resolutions
 from workbench.questions.question import Question, QuestionError, targets_of
 from workbench.questions.series.asked_quantities import read_quantity_question
 from workbench.questions.sets.question_sets import (
     add_questions,
     load_set,
-    record_values,
+    record_resolutions,
     resolve_question,
     set_of,
 )
@@ -184,18 +185,19 @@ def test_embedded_series_say_what_came() -> None:
 
 
 def test_a_number_is_recorded_with_its_levels_and_the_newest_counts(tmp_path: Path) -> None:
+    came = partial(Resolution, day="", numeric=True)
     store = Store(tmp_path)
     add_questions(store, "s", QuestionFile(questions=(RATE, VIX)), form="json", origin="x")
     assert resolve_question(store, "s", "rate", "3.5", day="2026-01-01").values == {"rate": 3.5}
     entry = load_set(store, "s")
     assert entry["rate"].outcomes == {"rate#3": 1.0, "rate#4": 0.0}
-    assert record_values(store, "s", {"rate": 12.0, "vix": 12.83}) == 2
+    assert record_resolutions(store, "s", [came("rate", 12.0), came("vix", 12.83)]) == 2
     entry = load_set(store, "s")
     assert entry["rate"].values == {"rate": 12.0} and entry["rate"].outcomes["rate#4"] == 1.0
-    assert record_values(store, "s", {"rate": 12.0}) == 0
+    assert record_resolutions(store, "s", [came("rate", 12.0)]) == 0
     for target, value, why in (("rate", -1.0, "closed lower end"), ("x", 1.0, "asks for no number")):
         with pytest.raises(QuestionError, match=why):
-            record_values(store, "s", {target: value})
+            record_resolutions(store, "s", [came(target, value)])
     # Imported again without its value: what was recorded stays.
     add_questions(store, "s", QuestionFile(questions=(RATE,)), form="json", origin="x")
     assert load_set(store, "s")["rate"].values == {"rate": 12.0}

@@ -34,9 +34,7 @@ days = st.dates(date(2015, 1, 1), date(2021, 12, 31))
 def test_no_reading_ends_before_it_starts(text: str, one: str, other: str, first: date, second: date, cutoff: date) -> None:  # fmt: skip
     readings = read(text.format(one.format(first), other.format(second)), cutoff)
     for reading in readings.choices:
-        assert reading.start is None or reading.end is None or reading.start < reading.end, reading.statement
-        claim = reading.claim
-        assert claim is None or claim.start is None or claim.start < claim.end, claim
+        assert reading.says.start is None or reading.says.start < reading.says.end, reading.statement
 
 
 @given(days, st.integers(1, 365), st.integers(-400, 400))
@@ -44,7 +42,7 @@ def test_a_year_that_is_written_once_is_of_both_days(first: date, length: int, s
     last, cutoff = first + timedelta(days=length), first + timedelta(days=since)
     assume((first.month, first.day) != (2, 29))
     reading = read(f"VIX beats the S&P 500 from {first.day} {first:%B} to {last:%Y-%m-%d}", cutoff).best
-    assert reading is not None and (reading.start, reading.end) == (first, last)
+    assert reading is not None and (reading.says.start, reading.says.end) == (first, last)
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(-11, 12))
@@ -53,18 +51,18 @@ def test_a_month_to_measure_from_is_the_last_one_before(month: int, end: int, si
     first = date(2016 if month < end else 2015, month, 1)
     cutoff = date(*later_month(2016, end, since), 7)
     reading = read(f"baa yield in {last:%B} 2016 at least 50 bps lower than in {first:%B}", cutoff).best
-    assert reading is not None and reading.start is not None and reading.end is not None
-    assert (reading.start.year, reading.start.month, reading.end.year, reading.end.month) == (first.year, month, 2016, end)  # fmt: skip
+    assert reading is not None and reading.says.start is not None
+    assert (reading.says.start.year, reading.says.start.month, reading.says.end.year, reading.says.end.month) == (first.year, month, 2016, end)  # fmt: skip
 
 
 @pytest.mark.parametrize("cutoff", [date(2018, 3, 1), date(2019, 10, 1)])
 def test_a_holiday_to_measure_from_is_that_of_its_year(cutoff: date) -> None:
     reading = read("VIX beats the S&P 500 from Labor Day to 31 December 2019", cutoff).best
-    assert reading is not None and reading.start == date(2019, 9, 2)
+    assert reading is not None and reading.says.start == date(2019, 9, 2)
 
 
 @pytest.mark.parametrize("weekday", ["Monday", "Thursday"])
 def test_a_weekday_to_measure_from_is_the_last_one(weekday: str) -> None:
     reading = read(f"the VIX is higher on 2018-07-31 than at {weekday}'s close", CUTOFF).best
-    assert reading is not None and reading.start is not None
-    assert CUTOFF - timedelta(days=7) < reading.start <= CUTOFF and f"{reading.start:%A}" == weekday
+    assert reading is not None and reading.says.start is not None
+    assert CUTOFF - timedelta(days=7) < reading.says.start <= CUTOFF and f"{reading.says.start:%A}" == weekday

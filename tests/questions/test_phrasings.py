@@ -30,4 +30,6 @@ def test_an_aside_is_named_and_the_claim_read_without_it(text: str, aside: str) 
 )
 def test_the_close_of_a_weekday_is_the_last_one_only_on_that_day(today: date, measured: bool) -> None:
     found = read("WTI at least 5% above Friday's close at the end of September", today)
-    assert any(each.relation == "change" and each.start is None for each in found.choices) is measured
+    assert (
+        any(each.says.pattern == "change" and each.says.start is None for each in found.choices) is measured
+    )

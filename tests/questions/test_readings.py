@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from tests.questions.corpora import verdicts
-from tests.questions.reading_functionals import assert_forecast_as_read, functional_of
 from workbench.annotations.outcomes import known_outcome
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
@@ -24,7 +23,7 @@ from workbench.formatting import number, number_percent, plain_numbers
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, coverage, reading_document
 from workbench.questions.canonical import canonical_claim
-from workbench.questions.claims import BY_READING, Claim
+from workbench.questions.claims import Claim
 from workbench.questions.decision import check
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of, read_for_run
@@ -90,8 +89,8 @@ def test_a_range_of_a_fall_is_the_mirror_of_a_rise(level: float) -> None:
         read(f"WTI {verb} between {level}% and 7% by year end", JUNE).best for verb in ("gains", "drops")
     )
     assert rises is not None and falls is not None
-    assert (rises.level, rises.upper) == (level, 7.0) and (falls.level, falls.upper) == (-7.0, -level)
-    assert functional_of(rises) is not None and functional_of(falls) is not None
+    assert (rises.says.level, rises.says.upper) == (level, 7.0)
+    assert (falls.says.level, falls.says.upper) == (-7.0, -level)
 
 
 def accepted() -> dict[str, Claim]:
@@ -161,17 +160,6 @@ def test_a_reading_that_is_a_claim_reads_back_as_it() -> None:
                 assert stored_claim(again) == bare
 
 
-def test_what_the_analyst_forecasts_is_the_functional_of_the_reading() -> None:
-    """Law, of the corpora; the table of ``said.tsv`` holds it too, with the claims about what comes first, which nobody in the corpora makes."""
-    patterns = set()
-    for each in (*halves()["own"], *halves()["blind"], *halves()["fresh"], *halves()["practice"]):
-        for reading in each.readings.choices:
-            if reading.claim is not None and reading.claim.pattern in BY_READING:
-                patterns.add(reading.claim.pattern)
-                assert_forecast_as_read(reading)
-    assert patterns >= {*BY_READING} - {"first", "first_move"}
-
-
 def test_thousands_with_a_dot_are_refused_with_how_to_write_them() -> None:
     notes = read("S&P 500 above 2.800 on 2018-12-31", JUNE).notes
     assert "write 2800 for 2.800 where thousands are meant" in notes
@@ -206,14 +194,14 @@ def test_a_number_that_no_slot_takes_is_not_passed_over(text: str) -> None:
     ],
 )
 def test_two_of_which_neither_may_come_first_are_not_read_as_levels(text: str) -> None:
-    assert not [each.statement for each in read(text, JUNE).choices if each.relation == "first"]
+    assert not [each.statement for each in read(text, JUNE).choices if each.says.pattern.startswith("first")]
 
 
 def test_a_hole_is_named_and_the_rest_completed() -> None:
     found = read("WTI above 80", JUNE)
     assert found.best is None and found.missing == ("window",)
     assert found.matched == {"series": "WTI", "relation": "above", "level": "80"}
-    assert {each.end for each in found.others} == {date(2018, 12, 31)}
+    assert {each.says.end for each in found.others} == {date(2018, 12, 31)}
 
 
 @pytest.mark.parametrize(

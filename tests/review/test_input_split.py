@@ -28,7 +28,8 @@ def rows_of(values: list[float]) -> dict[str, Any]:
 
 def any_chance(known: Any) -> float:
     """A forecaster like no other: what it says of an input tells nothing of what it says of the next."""
-    words = repr([(row["date"], row["value"]) for row in known["X"]]).encode()
+    # 0 and -0 are one value, and written alike
+    words = repr([(row["date"], row["value"] + 0.0) for row in known["X"]]).encode()
     return int.from_bytes(hashlib.sha256(words).digest()[:6], "big") / 2**48
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
-from workbench.questions.formats.base import QuestionFile
+from workbench.questions.formats.base import QuestionFile, Resolution
 from workbench.questions.question import Question
-from workbench.questions.sets.question_sets import add_questions, load_set, record_outcomes
+from workbench.questions.sets.question_sets import add_questions, load_set, record_resolutions
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.studies.rounds.round_page import write_round
@@ -127,7 +127,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
     outcomes = {f"q{number}": row.outcome for number, row in enumerate(rows)}
     # half of them decided in January, the others after the cutoff that the tests use
     days = {each: "2026-01-31" if number < 40 else "2026-03-01" for number, each in enumerate(outcomes)}
-    record_outcomes(opened, "q", outcomes, days=days, source="file")
+    came = [Resolution(event, p, days[event]) for event, p in outcomes.items()]
+    record_resolutions(opened, "q", came, source="file")
     yield opened
     opened.close()
 
@@ -145,9 +146,13 @@ def test_only_what_was_decided_by_the_cutoff_counts(store: Store) -> None:
 def test_what_was_decided_before_a_night_began_teaches_nothing(store: Store) -> None:
     """Two worlds: outcomes of before the night's own cutoff may have been read by it, and change nothing."""
     before = own_record(store, MARCH)
-    record_outcomes(store, "q", {f"q{n}": 0.0 for n in range(40, 80)}, day="2025-12-31", source="file")
+    record_resolutions(
+        store, "q", [Resolution(f"q{n}", 0.0, "2025-12-31") for n in range(40, 80)], source="file"
+    )
     assert own_record(store, MARCH) == before
-    record_outcomes(store, "q", {f"q{n}": 1.0 for n in range(40, 80)}, day="2026-01-01", source="file")
+    record_resolutions(
+        store, "q", [Resolution(f"q{n}", 1.0, "2026-01-01") for n in range(40, 80)], source="file"
+    )
     assert own_record(store, MARCH).forecasts == 80
 
 
@@ -187,7 +192,7 @@ async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
         form="json",
         origin="x",
     )
-    record_outcomes(store, "q", {f"q{n}": 1.0 for n in range(40)}, day="2026-02-01")
+    record_resolutions(store, "q", [Resolution(f"q{n}", 1.0, "2026-02-01") for n in range(40)])
     again, _ = write_round(store, load_round(store, night.name))
     assert (again.rows[0].p, again.rows[0].crowd) == (row.p, 0.5) and load_set(store, "q")["q80"].crowd == {
         "q80": 0.99

@@ -173,8 +173,3 @@ OPEN_AT_LANDLOCK = {
     "load on the machine": load,
     "locks on common files": locks,
 }
-#: The same where no control group can be made, and as an ordinary user; shown in test_cgroups.py and test_disk.py.
-OPEN_AT_LANDLOCK_WITHOUT = {
-    "without control groups": {"memory of orphans", "shared segments"},
-    "as an ordinary user": {"removed files"},
-}

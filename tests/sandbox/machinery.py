@@ -210,6 +210,11 @@ try:
         print('{token}', s.getsockname())
 except OSError as error: print('refused:', error)
 """
+_PACKET = """
+try:
+    with socket.socket(17, socket.SOCK_RAW, 3): print('{token}')
+except OSError as error: print('refused:', error)
+"""
 _READ_KEY = """
 text = ctypes.create_string_buffer(64)
 if key >= 0:
@@ -327,6 +332,7 @@ MACHINERY = (
     ),
     Machinery("AF_ALG", _fill(_ALG)),
     Machinery("AF_VSOCK", _fill(_VSOCK)),
+    Machinery("AF_PACKET", _fill(_PACKET)),
     Machinery(
         "add_key: a key left for the next session",
         lambda v: f"call({NUMBER['add_key']}, b'user', b'left-{v.token}', b'note', 4, -4)",

@@ -5,25 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import CellResult, Session
+from sandbox import Session
 from tests.sandbox.attacks import ATTACKS, ATTACKS_OF_ROOT, Attack
-from tests.sandbox.conftest import LEVELS, Opener
+from tests.sandbox.conftest import LEVELS, Opener, printed
 from tests.sandbox.targets import Targets, targets
 
 ALL = (*ATTACKS, *(ATTACKS_OF_ROOT if os.geteuid() == 0 else ()))
-
-
-def _printed(result: CellResult) -> str:
-    return "".join(
-        o["text"] for o in result.outputs if o["output_type"] == "stream" and o["name"] == "stdout"
-    )
 
 
 async def _had_effect(attack: Attack, session: Session, aim: Targets) -> bool:
     aim.received.clear()
     result = await session.execute(attack.source(aim))
     assert result.status in ("ok", "error"), f"{attack.name}: {result.text()}"
-    return aim.heard() if attack.heard else attack.evidence(aim) in _printed(result)
+    return aim.heard() if attack.heard else attack.evidence(aim) in printed(result)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import re
 import resource
 import subprocess
 import sys
-import tempfile
 import textwrap
 from pathlib import Path
 
@@ -16,13 +15,7 @@ import pytest
 from sandbox import Limits, read_journal
 from sandbox.kernels.forkserver import fork_server
 from tests.sandbox.conftest import LEVELS, Opener
-from tests.sandbox.destructive import (
-    EXHAUSTIONS,
-    OPEN_AT_LANDLOCK,
-    OPEN_AT_LANDLOCK_WITHOUT,
-    OUTPUT,
-    Destructive,
-)
+from tests.sandbox.destructive import EXHAUSTIONS, OUTPUT, Destructive
 
 pytestmark = pytest.mark.long
 
@@ -80,26 +73,6 @@ async def test_it_is_stopped_and_the_neighbour_goes_on(attack: Destructive, leve
     assert reached is not None or result.limit is not None or result.status != "ok"
     assert (await neighbour.execute("mine")).text() == "5"
     assert (await session.execute("6 * 7")).text() == "42"
-
-
-async def test_what_is_open_at_landlock_is_what_the_docs_name(open_session: Opener):
-    docs = (Path(__file__).resolve().parents[2] / "docs/trust/sandbox.md").read_text(encoding="utf-8")
-    section = docs.partition("### Open at `landlock`")[2].partition("\n## ")[0]
-    named = {}
-    for line in re.findall(r"^- (.+?)(?=^- |\Z)", section, re.M | re.S):
-        where, colon, rest = line.partition(":")
-        named.setdefault(where if colon else "always", set()).update(
-            re.findall(r"\*\*(.+?)\*\*", rest if colon else line)
-        )
-    assert named == {"always": set(OPEN_AT_LANDLOCK), **OPEN_AT_LANDLOCK_WITHOUT}
-    session = await open_session(level="landlock")
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        os.chmod(folder, 0o755)  # as root the kernel is another user
-        secret = Path(folder) / "secret"
-        secret.write_text("x" * 1234)
-        for name, cell in OPEN_AT_LANDLOCK.items():
-            result = await session.execute(cell(str(secret)))
-            assert result.status == "ok" and result.text().startswith("size "), f"{name} is open no more"
 
 
 @pytest.mark.parametrize("level", LEVELS)

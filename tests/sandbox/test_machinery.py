@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import CellResult
 from sandbox.limits import cgroups
 from sandbox.limits.memory import process_tree
-from tests.sandbox.conftest import LEVELS, Opener
+from tests.sandbox.conftest import LEVELS, Opener, printed
 from tests.sandbox.machinery import FILTERED, HEADER, MACHINERY, Machinery, unsealed, victim
 
 pytestmark = pytest.mark.long
@@ -26,23 +25,19 @@ def victims(open_folder: Path) -> Iterator[Path]:
     return (open_folder / f"victim-{number}" for number in range(100))
 
 
-def _printed(result: CellResult) -> str:
-    return "".join(output["text"] for output in result.outputs if output["output_type"] == "stream")
-
-
 @pytest.mark.parametrize("attack", MACHINERY, ids=lambda attack: attack.name)
 def test_it_works_where_nothing_stops_it(attack: Machinery, victims: Iterator[Path]):
     with victim(next(victims)) as aim:
-        printed = unsealed(attack.source(aim))
-        if not attack.had_effect(printed, aim):
-            assert not attack.common and ("refused" in printed or "Error" in printed), printed
-            pytest.skip(f"{attack.name} {NOBODY_HAS_IT}: {printed.strip()[-80:]}")
+        text = unsealed(attack.source(aim))
+        if not attack.had_effect(text, aim):
+            assert not attack.common and ("refused" in text or "Error" in text), text
+            pytest.skip(f"{attack.name} {NOBODY_HAS_IT}: {text.strip()[-80:]}")
     if (
         attack.name != "memfd and fexecve"
     ):  # starting programs is allowed; what they reach is not the filter's
         with victim(next(victims)) as aim:
-            printed = unsealed(attack.source(aim), FILTERED)
-            assert not attack.had_effect(printed, aim), "the filter of system calls alone stops it"
+            text = unsealed(attack.source(aim), FILTERED)
+            assert not attack.had_effect(text, aim), "the filter of system calls alone stops it"
 
 
 async def test_a_cell_without_a_seal_has_every_effect_that_a_program_has(
@@ -55,7 +50,7 @@ async def test_a_cell_without_a_seal_has_every_effect_that_a_program_has(
         with victim(next(victims)) as aim:
             if attack.had_effect(unsealed(attack.source(aim)), aim):
                 result = await session.execute(HEADER + attack.source(aim))
-                if not attack.had_effect(_printed(result), aim):
+                if not attack.had_effect(printed(result), aim):
                     lost.append(f"{attack.name}: {result.text(300)}")
     assert lost == []
 
@@ -68,7 +63,7 @@ async def test_no_cell_has_an_effect(level: str, open_session: Opener, victims: 
         with victim(next(victims)) as aim:
             result = await session.execute(HEADER + attack.source(aim))
             assert result.status in ("ok", "error"), f"{attack.name}: {result.text()}"
-            if attack.had_effect(_printed(result), aim):
+            if attack.had_effect(printed(result), aim):
                 with_effect.append(f"{attack.name}: {result.text(300)}")
     assert with_effect == []
     assert (await session.execute("6 * 7")).text() == "42"
@@ -143,7 +138,7 @@ async def test_a_sibling_cannot_look_into_a_program_that_another_cell_started(
         }
         for name, source in sources.items():
             result = await session.execute(HEADER + source)
-            assert host.token not in _printed(result) and "LISTED" not in _printed(result), (
+            assert host.token not in printed(result) and "LISTED" not in printed(result), (
                 f"{name}: {result.text(500)}"
             )
         # the control: the manager's user reaches it, by the very lines, so there was something to see

@@ -18,24 +18,14 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 HERE = CHECKOUT / "tests" / "sandbox"
 
 #: Files that every run of the suite tries as an ordinary user too.
-IN_EVERY_RUN = ("attacks", "unmediated", "machinery", "seals_are_on")
+IN_EVERY_RUN = ("attacks", "unmediated", "machinery", "seals_are_on", "open_list")
 #: Files whose tests start kernels and attack with them.
 WHOLE_ROOM = [
     f"test_{name}.py"
     for name in (
-        *(
-            "attacks",
-            "unmediated",
-            "machinery",
-            "poisoning",
-            "session",
-            "usage",
-            "disk",
-            "exhaustion",
-            "blame",
-            "pool",
-        ),
-        *("seals_are_on", "open_list", "hostile_messages", "wire", "lifecycle", "verify", "cgroups"),
+        *IN_EVERY_RUN,
+        *("poisoning", "session", "usage", "disk", "exhaustion", "blame", "pool"),
+        *("hostile_messages", "wire", "lifecycle", "verify", "cgroups"),
     )
 ]
 #: Looks at what only root may see or change; nothing of it is an attack.
@@ -78,7 +68,6 @@ def _run_tests(
 @pytest.mark.timeout(900)
 def test_the_seal_holds_for_an_ordinary_user_too():
     names = [f"test_{name}.py" for name in IN_EVERY_RUN]
-    names += ["test_exhaustion.py::test_what_is_open_at_landlock_is_what_the_docs_name"]
     passed, skipped = _run_tests(names, "-k", f"not {ONCE} and not ({OF_ROOT})")
     assert passed >= 35
     expected = (NOBODY_HAS_IT, "files without a name")

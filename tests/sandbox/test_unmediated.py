@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import CellResult, Session
-from tests.sandbox.conftest import LEVELS, Opener
+from sandbox import Session
+from tests.sandbox.conftest import LEVELS, Opener, printed
 from tests.sandbox.unmediated import ATTACKS, ATTACKS_OF_OTHERS, ATTACKS_OF_ROOT, HEADER, Unmediated, host
 
 pytestmark = pytest.mark.long
@@ -17,15 +17,11 @@ pytestmark = pytest.mark.long
 ALL = (*ATTACKS, *(ATTACKS_OF_ROOT if os.geteuid() == 0 else ATTACKS_OF_OTHERS))
 
 
-def _printed(result: CellResult) -> str:
-    return "".join(output["text"] for output in result.outputs if output["output_type"] == "stream")
-
-
 async def _had_effect(attack: Unmediated, session: Session, folder: Path) -> bool:
     with host(folder, session.spec.journal) as targets:
         result = await session.execute(HEADER + attack.source(targets))
         assert result.status in ("ok", "error"), f"{attack.name}: {result.text()}"
-        return attack.done(targets) if attack.done is not None else targets.token in _printed(result)
+        return attack.done(targets) if attack.done is not None else targets.token in printed(result)
 
 
 @pytest.fixture

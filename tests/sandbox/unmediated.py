@@ -147,11 +147,6 @@ def _scheduling(action: str) -> Callable[[Host], str]:
     return lambda h: action.format(victim=h.victim, uid=os.getuid(), nicer=h.nice + 1)
 
 
-def _fires(call: str) -> Callable[[Host], str]:
-    """A cell that prints the token when the call gets through."""
-    return lambda h: f"if {call} >= 0: print('{h.token}')\nelse: print('refused', ctypes.get_errno())"
-
-
 _SHM_READ = """
 at = libc.shmat({segment}, None, 0o10000)
 if at != ctypes.c_void_p(-1).value: print(ctypes.string_at(at, 16).decode())
@@ -253,36 +248,6 @@ ATTACKS = (
             f"import builtins\nbuiltins.taken = socket.socketpair()\nbuiltins.taken[0].bind('\\x00{h.token}')"
         ),
         lambda h: _is_taken(h.token),
-    ),
-    # the machinery of the system; what a system does not have is no attack there
-    Unmediated(
-        "io_uring",
-        _fires("libc.syscall(425, 4, bytearray(120) and ctypes.create_string_buffer(120))"),
-        None,
-        True,
-    ),
-    Unmediated("AF_ALG", _fires("libc.socket(38, 5, 0)"), None, True),
-    Unmediated("AF_VSOCK", _fires("libc.socket(40, 1, 0)"), None, True),
-    Unmediated("AF_PACKET", _fires("libc.socket(17, 3, 0)"), None, True),
-    Unmediated(
-        "keyctl",
-        _fires(f"libc.syscall({ ({'x86_64': 250, 'aarch64': 219}[platform.machine()]) }, 0, -3, 1)"),
-        None,
-        True,
-    ),
-    Unmediated(
-        "bpf",
-        _fires(
-            f"libc.syscall({ ({'x86_64': 321, 'aarch64': 280}[platform.machine()]) }, 0, struct.pack('IIII', 2, 4, 8, 1) + bytes(112), 128)"
-        ),
-        None,
-        True,
-    ),
-    Unmediated(
-        "userfaultfd",
-        _fires(f"libc.syscall({ ({'x86_64': 323, 'aarch64': 282}[platform.machine()]) }, 0)"),
-        None,
-        True,
     ),
 )
 

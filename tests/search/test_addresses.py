@@ -7,15 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.search.blocked_places import (
-    ALWAYS,
-    RESOLUTION_SITES,
-    SHORTENERS,
     blocking_for,
     is_archive,
     unwrapped,
 )
 from workbench.search.engines import wikipedia_title, wikipedia_url
-from workbench.search.quality import QUALITIES, quality_of
+from workbench.search.quality import quality_of
+from workbench.search.sites import QUALITIES, sites
 from workbench.search.urls import canonical_url, host_of, is_public
 
 words = st.text(alphabet="abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=12).filter(
@@ -112,11 +110,11 @@ def test_a_neighbour_is_not_blocked(url: str) -> None:
     assert blocking_for().reason(url) == ""
 
 
-@pytest.mark.parametrize("source", sorted(RESOLUTION_SITES))
+@pytest.mark.parametrize("source", sorted(sites().resolution))
 def test_the_sites_of_a_source_are_blocked_for_its_questions(source: str) -> None:
-    for site in RESOLUTION_SITES[source]:
+    for site in sites().resolution[source]:
         assert blocking_for([source.upper()]).reason(f"https://sub.{site}/x")
-        assert bool(blocking_for().reason(f"https://{site}/x")) == (site in ALWAYS)
+        assert bool(blocking_for().reason(f"https://{site}/x")) == (site in sites().always_blocked)
 
 
 def test_the_questions_own_address_is_blocked_with_what_lies_below_it_and_its_copies() -> None:
@@ -142,7 +140,7 @@ def test_archives_are_unwrapped_and_known() -> None:
     assert unwrapped("https://web.archive.org/web/20240101000000/x.org/a") == "http://x.org/a"
     assert unwrapped("https://x.org/web/2024/y") == "https://x.org/web/2024/y"
     assert is_archive("https://archive.ph/x") and not is_archive("https://archive.example.org/x")
-    assert all(host == host.lower() and "." in host for host in SHORTENERS)
+    assert all(host == host.lower() and "." in host for host in sites().shorteners)
 
 
 @given(

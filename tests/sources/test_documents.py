@@ -17,8 +17,8 @@ from proxies.catalogue import api_doc
 from proxies.errors import Refused
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
-from proxies.vendors.own.document_search import EXCERPT, PageIndex
 from proxies.vendors.own.own_manifest import own_folder
+from proxies.vendors.own.own_source import EXCERPT, PageIndex
 from tests.command_line import run_cli
 from workbench.errors import UsageError
 from workbench.sources import document_files

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
-from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.errors import MalformedReply
 from workbench.agents.grounders.thought_replies import parse_outcomes, read_outcomes
 from workbench.engine.proof_check import verify_run
+from workbench.errors import UsageError
 from workbench.questions.question import Question, events_of
 from workbench.store import ModelLedger, Store
 from workbench.studies.runner import StudyRunner
@@ -94,7 +95,7 @@ def test_names_in_other_case_are_read_where_they_leave_no_doubt() -> None:
     ],
 )
 def test_an_event_that_is_none_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(BadSetting):
+    with pytest.raises(UsageError):
         read_outcomes(options)
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from workbench.questions.formats.base import Resolution
 from workbench.questions.formats.price_questions import read_price_history
 from workbench.questions.question import Question, QuestionError, event_id, events_of
-from workbench.questions.sets.question_sets import add_questions, record_outcomes
+from workbench.questions.sets.question_sets import add_questions, record_resolutions
 from workbench.store import Store
 from workbench.studies.study_file import study_of
 from workbench.studies.study_plan import plan_study
@@ -110,7 +111,7 @@ def test_a_choice_between_two_is_asked_once(tmp_path: Path) -> None:
         spec = study_of({"name": "s", "exam": {"set": "ls"}, "arms": arms, "trials": 2}, tmp_path)
         plan = plan_study(store, spec)
         with pytest.raises(QuestionError, match="not known yet"):
-            record_outcomes(store, "ls", {"AAA@2024-01-02#long": 1.0}, day="2999-01-01")
+            record_resolutions(store, "ls", [Resolution("AAA@2024-01-02#long", 1.0, "2999-01-01")])
     own = [cell for cell in plan.cells() if cell.arm == "tot"]
     assert len(own) == 4 and {cell.event.partition("#")[2] for cell in own} == {"long"}
     # Random forecasts cost nothing and stay one per event.

@@ -43,7 +43,6 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
 _DIGITS = re.compile(r'(?:data-value|title)="([^"]*)"')
 #: Exports that hold a note, and so every number; the others hold the tree, from which all else is computed.
 NOTES = ("html", "md", "docx")
-TREES = ("json", "csv")
 
 
 def numbers_in(text: str) -> set[float]:

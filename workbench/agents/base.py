@@ -362,11 +362,11 @@ class LeafTask:
         if self.reference_class:
             lines.append(f"Comparable cases, as proposed: {self.reference_class}")
         if self.framing and prompts.has(name := f"framing_{self.framing}"):
-            lines.append(prompts.render(name).text)
+            lines.append(prompts.render(name))
         if self.known_calls and prompts.has("known_calls"):
             # lines of a model's arguments: barred like any other foreign text
             calls = quote("\n".join(self.known_calls), _KNOWN_CALLS).text
-            lines.append(prompts.render("known_calls", calls=calls).text)
+            lines.append(prompts.render("known_calls", calls=calls))
         return "\n".join([*filter(None, lines), "", ""]) if any(lines) else ""
 
 

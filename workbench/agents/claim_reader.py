@@ -12,13 +12,14 @@ from pydantic import BeforeValidator, Field
 from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import AgentGaveUp, MalformedReply
-from workbench.agents.replies.stage_replies import Number, ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import Number, ReplyShape
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 from workbench.questions.readings.choice import day_of
 from workbench.questions.readings.names import SeriesName, reachable_series
-from workbench.questions.readings.sentences import claim_of
-from workbench.questions.readings.slots import SlotReading
+from workbench.questions.readings.placements import base_claim, stated
+from workbench.questions.readings.slots import ClaimReading
+from workbench.questions.readings.slots import reading_of as claim_reading
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 _LONGEST = timedelta(days=20 * 366)
 #: What `level` is a percentage of; of any other relation it is a value of the series.
 _IN_PERCENT = {"growth_yoy", "drawdown", "from_peak", "any_step", "move_by", "average_gap", "volatility"}
-_ON_A_DAY = {"level", "compare", "change", "growth_yoy", "average_gap", "move_by", "beats"}
 _WITHOUT_LEVEL = {"compare", "streak", "new_high", "new_low", "beats"}
 _MAY_LACK_LEVEL = {"count", "average_gap"}
-_LAGS = {"growth_yoy": 12, "average_gap": 200}
+#: The patterns of claims whose names say less to a model.
+_PATTERNS = {"growth_yoy": "growth", "from_peak": "peak", "maximum": "highest", "minimum": "lowest", "any_step": "step", "move_by": "move", "average_gap": "average", "beats": "relative", "new_high": "record", "new_low": "record"}  # fmt: skip
+_COUNTED = ("count", "streak")
 
 
 def _day(value: object) -> object:
@@ -63,7 +65,7 @@ class FilledClaim(ReplyShape):
     never: bool = False
 
 
-def reading_of(filled: FilledClaim, known: Mapping[str, SeriesName], today: date) -> SlotReading | None:
+def reading_of(filled: FilledClaim, known: Mapping[str, SeriesName], today: date) -> ClaimReading | None:
     """Return what was filled as a reading that is a claim; None where the claim fits no series.
 
     Raises `MalformedReply`: The slots do not fit each other, or are no claim whose own sentence reads back into it.
@@ -77,29 +79,29 @@ def reading_of(filled: FilledClaim, known: Mapping[str, SeriesName], today: date
         raise MalformedReply('"start" must be a day before "end"')
     if (filled.relation == "beats") != (len(names) == 2):
         raise MalformedReply('"other" is the second series of the relation "beats", and of no other')
-    level, upper, unit = _levels(filled, names[0])
-    reading = SlotReading(
-        statement="",
-        series=tuple(each.ref for each in names),
-        relation=filled.relation,
-        comparison=filled.comparison,
+    level, upper, percent = _levels(filled, names[0])
+    relation = _PATTERNS.get(filled.relation, filled.relation)
+    comparison = {"new_high": "above", "new_low": "below"}.get(filled.relation, filled.comparison)
+    counted = relation in _COUNTED
+    slots = replace(
+        base_claim(names, filled.end),
         level=level,
         upper=upper,
-        unit=unit,
-        window="on" if filled.relation in _ON_A_DAY else "by",
         start=filled.start,
-        end=filled.end,
-        lag=_LAGS.get(filled.relation),
-        times=filled.times,
-        step=filled.every or "",
+        times=filled.times if counted else 1,
+        every="year" if relation == "growth" else filled.every if counted or relation == "step" else None,
         never=filled.never,
     )
-    claim = claim_of(reading, names)
-    if claim is None:
+    try:
+        claim = stated(slots, relation, comparison, names[0], percent=percent)
+        reading = claim_reading(claim, {}, monthly=names[0].monthly)
+    except (ValueError, KeyError):  # the slots have no sentence
+        reading = None
+    if reading is None or reading.claim is None:
         raise MalformedReply(
             "the slots are no claim that can be decided: the relation has no use for one of them"
         )
-    return replace(reading, claim=claim, statement=claim.statement, notes=claim.remarks)
+    return reading
 
 
 def _named(reference: str, known: Mapping[str, SeriesName]) -> SeriesName:
@@ -110,27 +112,25 @@ def _named(reference: str, known: Mapping[str, SeriesName]) -> SeriesName:
     return known[reference]
 
 
-def _levels(filled: FilledClaim, name: SeriesName) -> tuple[float | None, float | None, str]:
-    """The levels in the unit that claims have them in, and that unit."""
+def _levels(filled: FilledClaim, name: SeriesName) -> tuple[float | None, float | None, bool]:
+    """The levels in the unit that claims have them in, and whether that is percent."""
     relation: str = filled.relation
     unit: str = filled.unit or "quoted"
     if relation in _WITHOUT_LEVEL:
-        return None, None, ""
+        return None, None, False
     wanted = 2 if relation == "first" or filled.comparison == "between" else 1
     amounts = [float(f"{each:.10g}") for each in (filled.level, filled.upper)[:wanted] if each is not None]
     if len(amounts) < wanted and not (relation in _MAY_LACK_LEVEL and not amounts):
         raise MalformedReply(f'the relation "{relation}" needs {"two levels" if wanted == 2 else "a level"}')
     rate = name.kind == "rate"
-    if relation in _IN_PERCENT or (relation == "change" and unit == "%"):
-        if unit != "%" and amounts:
-            raise MalformedReply(f'the level of "{relation}" is in "%", not in "{unit}"')
-        unit = "%"
-    elif relation == "change":
+    # Of a price which of two moves comes first is in percent.
+    may_be = relation == "change" or (relation == "first" and not rate)
+    percent = relation in _IN_PERCENT or (may_be and unit == "%")
+    if percent and unit != "%" and amounts:
+        raise MalformedReply(f'the level of "{relation}" is in "%", not in "{unit}"')
+    if relation == "change" and not percent:
         amounts = [_in_points(each, unit, rate=rate) for each in amounts]
-        unit = "percentage points" if rate else "points"
-    elif relation == "first" and unit == "%" and not rate:
-        pass  # of a price: two moves
-    else:
+    elif not percent:
         if unit not in (("quoted", "%", "bp") if rate else ("quoted",)):
             raise MalformedReply(
                 f'the level of {name.article} is a value of it, in "quoted", and not in "{unit}"'
@@ -140,9 +140,8 @@ def _levels(filled: FilledClaim, name: SeriesName) -> tuple[float | None, float 
             raise MalformedReply(
                 f"the level is far from any that {name.article} has had: is it in another unit?"
             )
-        unit = ""
     level, upper = ([*amounts, None, None])[:2]
-    return level, upper, unit
+    return level, upper, percent
 
 
 def _in_points(amount: float, unit: str, *, rate: bool) -> float:
@@ -153,30 +152,25 @@ def _in_points(amount: float, unit: str, *, rate: bool) -> float:
     raise MalformedReply(f'a change is in "%" or in "points", not in "{unit}"')
 
 
-async def fill_claim(text: str, cutoff: Cutoff, ask: Asker, model: str) -> SlotReading | None:
+async def fill_claim(text: str, cutoff: Cutoff, ask: Asker, model: str) -> ClaimReading | None:
     """Return the claim that a model takes a text for; None where it fits no series, or no reply is a claim. Raises ``ModelError``."""
-    listed, today, prompts = reachable_series(text), day_of(cutoff), prompts_of(ask)
+    listed, today = reachable_series(text), day_of(cutoff)
     known = {reference: name for reference, (name, _) in listed.items()}
-    quoted = prompts.marks.quoted(text, "the claim")
-    prompt = prompts.render(
-        "read_claim",
-        claim=quoted,
-        series="\n".join(f"{reference}: {what}" for reference, (_, what) in listed.items()),
-        today=today.isoformat(),
-        cutoff=cutoff.shown,
-    )
+    quoted = prompts_of(ask).marks.quoted(text, "the claim")
     try:
         filled = await ask_once(
             ask,
-            "read-claim",
-            prompt.text,
-            lambda reply: reading_of(read_reply(FilledClaim, reply), known, today),
-            system=prompts.render("read_claim_system").text,
+            "read_claim",
+            lambda reply: reading_of(FilledClaim.read(reply), known, today),
+            stage="read-claim",
+            about=quoted,
             nodes=[NodeRef(id="-", statement=text)],
             cutoff=cutoff,
             # One more try: a claim that the model cannot fill is treated as text.
             settings=AgentSettings(temperature=0.0, max_exception_retry=1),
-            propositions=quoted,
+            claim=quoted,
+            series="\n".join(f"{reference}: {what}" for reference, (_, what) in listed.items()),
+            today=today.isoformat(),
         )
     except AgentGaveUp:
         return None

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 
@@ -64,7 +64,7 @@ class ContextMaker:
         """Return at most ``count`` searches; raises ``AgentGaveUp`` where no reply could be read."""
 
         def parse(text: str) -> list[str]:
-            queries = [first_line(query, _LONGEST_QUERY) for query in read_reply(_QueriesShape, text).queries]
+            queries = [first_line(query, _LONGEST_QUERY) for query in _QueriesShape.read(text).queries]
             queries = list(dict.fromkeys(query for query in queries if query.strip()))
             if not queries:
                 raise MalformedReply('"queries" is empty: at least one search is needed')
@@ -78,7 +78,7 @@ class ContextMaker:
 
         def parse(text: str) -> list[RankedSource]:
             chosen: dict[int, RankedSource] = {}
-            for source in read_reply(_SourcesShape, text).sources:
+            for source in _SourcesShape.read(text).sources:
                 if not 1 <= source.number <= len(read):
                     raise MalformedReply(
                         f"there is no source {source.number}: they are numbered 1 to {len(read)}"
@@ -97,18 +97,19 @@ class ContextMaker:
         )
         return await self._ask_reader("rank", "context_rank", parse, sources=shown, count=count)
 
-    async def _ask_reader(self, stage: str, prompt: str, parse: Callable[[str], T], **inputs: str | int) -> T:
-        render = self._prompts.render
+    async def _ask_reader(self, stage: str, prompt: str, parse: Callable[[str], T], **inputs: Any) -> T:
         return await ask_once(
             self._ask,
-            stage,
-            render(prompt, question=self._question, cutoff=self._cutoff.shown, **inputs).text,
+            prompt,
             parse,
-            system=render("context_system").text,
+            stage=stage,
+            system=self._prompts.render("context_system"),
+            about=self._node.statement,
             nodes=[self._node],
             cutoff=self._cutoff,
             # The same bytes for all arms, so as little chance in them as can be.
             settings=AgentSettings(temperature=0.0),
-            propositions=self._node.statement,
             role="reader",
+            question=self._question,
+            **inputs,
         )

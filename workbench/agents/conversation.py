@@ -46,9 +46,10 @@ from workbench.models.base import (
 )
 from workbench.models.errors import ContextOverflow
 from workbench.models.thoughts import without_thoughts
-from workbench.prompts import PromptSet, prompts_of
+from workbench.prompts import PromptSet, load, prompts_of
 
 if TYPE_CHECKING:
+    from proxies.asof.asof_text import AsOfText
     from proxies.asof.clock import Cutoff
     from workbench.agents.base import AgentSettings, LeafTask
 
@@ -174,7 +175,6 @@ class _Exchange:
     """What is asked for, and what has gone wrong so far."""
 
     stage: str
-    propositions: str
     reply_format: str
     schema: ReplySchema | None = None
     choice: str = "auto"
@@ -195,7 +195,7 @@ class _Exchange:
 
 
 class Conversation:
-    """A growing list of messages about some propositions.
+    """A growing list of messages about some propositions, which a repeated ask says again (``about``): its last message is complete in itself.
 
     ``tools`` are on offer in every request. Their calls are answered by ``answer``; a loop runs them itself (`turn`). ``role`` and
     ``later`` are for questions about work that is done: another model of the run, and steps behind those before it. ``crowded`` is
@@ -207,6 +207,7 @@ class Conversation:
         ask: Asker,
         system: str,
         *,
+        about: str,
         nodes: Sequence[NodeRef],
         cutoff: Cutoff,
         settings: AgentSettings,
@@ -218,12 +219,10 @@ class Conversation:
         later: int = 0,
     ) -> None:
         self.messages = [Message(role="system", content=system)]
-        self.nodes = tuple(nodes)
+        self.about, self.nodes = about, tuple(nodes)
         self.crowded = False
         self.spent = Spent()
         self.prompts = prompts_of(ask)
-        #: Fills a prompt of the run that the conversation belongs to.
-        self.render = self.prompts.render
         self.cutoff = cutoff
         self._ask = ask
         self._settings = settings
@@ -249,6 +248,7 @@ class Conversation:
         return cls(
             task.ask,
             system,
+            about=task.proposition,
             nodes=(task.node,),
             cutoff=task.cutoff,
             settings=task.settings,
@@ -256,13 +256,18 @@ class Conversation:
             **more,
         )
 
+    def render(self, name: str, **inputs: str | int | AsOfText) -> str:
+        """Fill a prompt of the run; the cutoff and the propositions stand in it where it has holes for them."""
+        known = {"cutoff": self.cutoff.shown, "proposition": self.about, "propositions": self.about}
+        holes = load(name).inputs
+        return self.prompts.render(name, **{hole: known[hole] for hole in holes if hole in known} | inputs)
+
     async def exchange(
         self,
         stage: str,
         prompt: str,
         parse: Callable[[str], T],
         *,
-        propositions: str,
         reply_format: str,
         images: Sequence[bytes] = (),
         captions: Sequence[str] = (),
@@ -275,7 +280,7 @@ class Conversation:
     ) -> T:
         """Ask, and ask again until ``parse`` accepts the reply; return what it made of it.
 
-        `propositions`, `reply_format`: What a repeated ask says again, so that its last message is complete in itself.
+        `reply_format`: What a repeated ask says again beside what it is about.
 
         `choice`: "none" where the conversation ends here: tools stay on offer, since a provider's cache begins with them, but are not
         answered.
@@ -291,7 +296,6 @@ class Conversation:
         self._say(Message(role="user", content=prompt, images=tuple(images), captions=tuple(captions)), short)
         state = _Exchange(
             stage=stage,
-            propositions=propositions,
             reply_format=reply_format,
             schema=schema,
             choice=choice,
@@ -306,7 +310,6 @@ class Conversation:
         stage: str,
         read: Callable[[ModelReply], T],
         *,
-        propositions: str,
         reply_format: str,
         prompt: str | None = None,
         choice: str = "auto",
@@ -322,7 +325,6 @@ class Conversation:
             self._say(Message(role="user", content=prompt))
         state = _Exchange(
             stage=stage,
-            propositions=propositions,
             reply_format=reply_format,
             choice=choice,
             whole=True,
@@ -527,7 +529,7 @@ class Conversation:
         else:  # the answers to tool calls
             again = self._words("retry", state, reason="It held no answer.")
             asked = Message(role="user", content=again)
-        self._say(replace(asked, content=self.render(prompt, prompt=asked.content).text))
+        self._say(replace(asked, content=self.render(prompt, prompt=asked.content)))
         state.retry += 1
 
     # --- replies that can be read ----------------------------------------------------------------------------------
@@ -609,13 +611,7 @@ class Conversation:
         state.retry += 1
 
     def _words(self, prompt: str, state: _Exchange, **more: str) -> str:
-        return self.render(
-            prompt,
-            propositions=state.propositions,
-            cutoff=self.cutoff.shown,
-            reply_format=state.reply_format,
-            **more,
-        ).text
+        return self.render(prompt, reply_format=state.reply_format, **more)
 
     def _allow(self, state: _Exchange, cause: AgentGaveUp) -> None:
         """Count one further ask; raise its cause when no more are allowed."""
@@ -629,33 +625,38 @@ class Conversation:
 
 async def ask_once(
     ask: Asker,
-    stage: str,
     prompt: str,
     parse: Callable[[str], T],
     *,
-    system: str,
+    about: str,
     nodes: Sequence[NodeRef],
     cutoff: Cutoff,
     settings: AgentSettings,
-    propositions: str,
+    stage: str = "",
+    system: str = "",
     reply_format: str = "",
     role: ModelRole | None = None,
     later: int = 0,
     schema: ReplySchema | None = None,
     keeps_prose: bool = False,
+    **inputs: str | int | AsOfText,
 ) -> T:
     """Ask one question in a conversation of its own; raises as `Conversation.exchange`.
 
+    `prompt`: Its name, which is that of the stage too unless told; `inputs` fill it. `system`: The first message; else the prompt ``NAME_system``.
+
     `role`: ``critic``, ``judge`` or ``reader``: a run may name a model of its own for each. None asks the model of the run.
     """
+    system = system or prompts_of(ask).render(f"{prompt}_system")
     conversation = Conversation(
-        ask, system, nodes=nodes, cutoff=cutoff, settings=settings, role=role, later=later
+        ask, system, about=about, nodes=nodes, cutoff=cutoff, settings=settings, role=role, later=later
     )
+    if "reply_format" in load(prompt).inputs:
+        inputs["reply_format"] = reply_format
     return await conversation.exchange(
-        stage,
-        prompt,
+        stage or prompt,
+        conversation.render(prompt, **inputs),
         parse,
-        propositions=propositions,
         reply_format=reply_format,
         schema=schema,
         choice="none",

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape
 from workbench.models.base import Asker, ModelRole, NodeRef
 from workbench.prompts import prompts_of
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Judgement(ReplyShape):
-    """Scores of one report by dimension, 1 to 5, and why in one line each."""
+    """Scores of one report by dimension, whole numbers from 1 to 5, and why in one line each."""
 
     scores: dict[str, int]
     reasons: dict[str, str] = Field(default_factory=dict, validate_default=True)
@@ -99,19 +99,9 @@ class _Findings(ReplyShape):
     texts: list[LeakFinding]
 
 
-def parse_judgement(text: str) -> Judgement:
-    """Read a judge's reply; raises `MalformedReply` unless each of the five dimensions has a whole number from 1 to 5."""
-    return read_reply(Judgement, text)
-
-
-def parse_recall(text: str) -> Recall:
-    """Read a reply about what is remembered; raises `MalformedReply` where it claims to remember and names nothing."""
-    return read_reply(Recall, text)
-
-
 def parse_leaks(text: str, count: int) -> list[LeakFinding]:
     """Read verdicts on so many texts, numbered from 1; raises `MalformedReply` unless each has one."""
-    texts = sorted(read_reply(_Findings, text).texts, key=lambda item: item.id)
+    texts = sorted(_Findings.read(text).texts, key=lambda item: item.id)
     if [item.id for item in texts] != list(range(1, count + 1)):
         raise MalformedReply(f"give one verdict for each of the texts 1 to {count}")
     return texts
@@ -129,22 +119,17 @@ async def judge_report(
     workbench.models.errors.ModelError
         From the asker.
     """
-    prompt = prompts_of(ask).render(
-        "judge",
-        statement=node.statement,
-        report=report[:REPORT_LENGTH],
-        probability=f"{p:.4f}",
-        cutoff=cutoff.shown,
-    )
     return await _second(
         "judge",
-        prompt.text,
-        parse_judgement,
+        Judgement.read,
         node,
         cutoff,
         ask,
         settings,
         reply_format='One ```json object {"scores": {...}, "reasons": {...}}.',
+        statement=node.statement,
+        report=report[:REPORT_LENGTH],
+        probability=f"{p:.4f}",
     )
 
 
@@ -152,14 +137,14 @@ async def recall_event(node: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: A
     """Return what the run's own model remembers of an event (Prophet Arena, App. F.3.1); raises as `judge_report`."""
     return await _second(
         "recall",
-        prompts_of(ask).render("recall", statement=node.statement).text,
-        parse_recall,
+        Recall.read,
         node,
         cutoff,
         ask,
         settings,
         role=None,
         reply_format='One ```json object {"recognized_event", "evidence_facts", "recalled_outcome", "probability"}.',
+        statement=node.statement,
     )
 
 
@@ -173,39 +158,38 @@ async def find_leaks(
     )
     return await _second(
         "leaks",
-        prompts_of(ask).render("leaks", statement=node.statement, texts=listed, cutoff=cutoff.shown).text,
         lambda reply: parse_leaks(reply, len(texts)),
         node,
         cutoff,
         ask,
         settings,
         reply_format='One ```json object {"texts": [{"id", "verdict", "quote"}]}, one entry per text.',
+        statement=node.statement,
+        texts=listed,
     )
 
 
 async def _second(
     stage: str,
-    prompt: str,
     parse: Callable[[str], T],
     node: NodeRef,
     cutoff: Cutoff,
     ask: Asker,
     settings: AgentSettings,
     *,
-    reply_format: str,
     role: ModelRole | None = "judge",
+    **inputs: Any,
 ) -> T:
+    # Two readings of one text should differ as little as they can.
+    settings = replace(settings, temperature=0.0)
     return await ask_once(
         ask,
         stage,
-        prompt,
         parse,
-        system=prompts_of(ask).render(f"{stage}_system").text,
+        about=node.statement,
         nodes=[node],
         cutoff=cutoff,
-        # Two readings of one text should differ as little as they can.
-        settings=replace(settings, temperature=0.0),
-        propositions=node.statement,
-        reply_format=reply_format,
+        settings=settings,
         role=role,
+        **inputs,
     )

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.stage_replies import OwnWords, ReplyShape, Unit, read_reply
+from workbench.agents.replies.stage_replies import OwnWords, ReplyShape, Unit
 from workbench.models.base import (
     Asker,
     NodeRef,
@@ -54,29 +54,23 @@ async def counter_case(tree: Tree, *, cutoff: Cutoff, ask: Asker, settings: Agen
     render = prompts_of(ask).render
     side, root = argued_side(tree), tree.root
     claim = f"{root.id}: {root.statement}"
-    reply_format = render("red_team_reply").text
-    prompt = render(
+    return await ask_once(
+        ask,
         "red_team",
+        partial(parse_counter_case, leaves=tree.leaves()),
+        stage=STAGE,
+        system=render("red_team_system", side=side),
+        about=claim,
+        nodes=[NodeRef(id=root.id, statement=root.statement)],
+        cutoff=cutoff,
+        settings=settings,
+        reply_format=render("red_team_reply"),
+        role="critic",
         claim=claim,
         p=f"{root.p:.3f}",
         side=side,
         rules=_rules(tree),
         leaves=_leaves(tree),
-        cutoff=cutoff.shown,
-        reply_format=reply_format,
-    )
-    return await ask_once(
-        ask,
-        STAGE,
-        prompt.text,
-        partial(parse_counter_case, leaves=tree.leaves()),
-        system=render("red_team_system", side=side).text,
-        nodes=[NodeRef(id=root.id, statement=root.statement)],
-        cutoff=cutoff,
-        settings=settings,
-        propositions=claim,
-        reply_format=reply_format,
-        role="critic",
     )
 
 
@@ -85,7 +79,7 @@ def parse_counter_case(text: str, leaves: Collection[NodeId]) -> CounterCase:
 
     Raises `MalformedReply`: No case in prose, no ``json`` object with a key point, or a probability that is none or of no leaf.
     """
-    reply = read_reply(_CaseShape, text)
+    reply = _CaseShape.read(text)
     if strange := [node for node in reply.leaves if node not in leaves]:
         raise MalformedReply(
             f"{first_line(strange[0], 40)!r} is no proposition at the end of the tree: {', '.join(sorted(leaves)[:20])}"

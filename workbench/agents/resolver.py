@@ -12,7 +12,7 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 
@@ -75,7 +75,7 @@ async def read_outcome(
     """
 
     def parse(text: str) -> Reading:
-        reply = read_reply(_ResolveShape, text)
+        reply = _ResolveShape.read(text)
         answer = " ".join(reply.came_to.split())
         if answer.lower() == OPEN:
             answer = OPEN
@@ -92,26 +92,25 @@ async def read_outcome(
             searches=tuple(dict.fromkeys(first_line(words, _LONGEST_QUERY) for words in reply.search if words.strip()))[:MOST_SEARCHES],
         )  # fmt: skip
 
-    prompts = prompts_of(ask)
+    marks = prompts_of(ask).marks
     shown = "\n\n".join(
-        prompts.marks.quoted(
+        marks.quoted(
             f"{page.title}\n{page.url}\n{page.published[:10] or 'no date'}\n{page.text[:PAGE_LENGTH]}",
             f"page {number}",
         )
         for number, page in enumerate(pages, 1)
     )
-    prompt = prompts.render(
-        "resolve", question=question, cutoff=cutoff.shown, answers=answers, pages=shown or "none", searches=MOST_SEARCHES
-    )  # fmt: skip
     return await ask_once(
         ask,
         "resolve",
-        prompt.text,
         parse,
-        system=prompts.render("resolve_system").text,
+        about=question.text,
         nodes=[NodeRef(id="-", statement=question.text)],
         cutoff=cutoff,
         settings=AgentSettings(temperature=0.0),
-        propositions=question.text,
         role="reader",
+        question=question,
+        answers=answers,
+        pages=shown or "none",
+        searches=MOST_SEARCHES,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 
@@ -29,7 +29,7 @@ async def classify_questions(
     """Return the topic of each question, at most `BATCH` of them; raises ``AgentGaveUp`` and ``ModelError``."""
 
     def parse(text: str) -> list[str]:
-        reply: Mapping[str, str] = read_reply(_TopicsShape, text).topics
+        reply: Mapping[str, str] = _TopicsShape.read(text).topics
         wanted = [str(number) for number in range(1, len(titles) + 1)]
         if lacking := [number for number in wanted if number not in reply]:
             raise MalformedReply(f"question {lacking[0]} has no topic")
@@ -37,19 +37,16 @@ async def classify_questions(
             raise MalformedReply(f"{strange[0][:60]!r} is no topic of the list")
         return [reply[number] for number in wanted]
 
-    prompts = prompts_of(ask)
-    shown = "\n\n".join(
-        prompts.marks.quoted(title, f"question {number}") for number, title in enumerate(titles, 1)
-    )
-    prompt = prompts.render("topics", cutoff=cutoff.shown, topics=", ".join(topics), questions=shown)
+    marks = prompts_of(ask).marks
+    shown = "\n\n".join(marks.quoted(title, f"question {number}") for number, title in enumerate(titles, 1))
     return await ask_once(
         ask,
         "topics",
-        prompt.text,
         parse,
-        system=prompts.render("topics_system").text,
+        about=shown,
         nodes=[NodeRef(id="-", statement="topics of questions")],
         cutoff=cutoff,
         settings=AgentSettings(temperature=0.0),
-        propositions=shown,
+        topics=", ".join(topics),
+        questions=shown,
     )

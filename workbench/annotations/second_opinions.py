@@ -358,23 +358,22 @@ def compare_to_people(
 
     Raises ``UsageError`` where no judged report has a person's scores.
     """
-    import numpy as np
+    import pandas as pd
 
-    common = [row for row in rows if row["scores"] is not None and row["node"] in people]
-    if not common:
+    judge = pd.DataFrame({row["node"]: row["scores"] for row in rows if row["scores"] is not None})
+    gaps = (judge - pd.DataFrame(people)).dropna(axis="columns").abs()
+    if gaps.empty:
         raise UsageError("no report has both the judge's scores and a person's: the file names other drivers")
-    result: dict[str, Any] = {"n": len(common), "dimensions": {}}
+    dimensions: dict[str, dict[str, float | None]] = {}
     for name in DIMENSIONS:
-        gaps = np.array([abs(row["scores"][name] - people[row["node"]][name]) for row in common])
-        result["dimensions"][name] = {
-            "mean_absolute_difference": float(gaps.mean()),
-            "variance": float(gaps.var(ddof=1)) if len(gaps) > 1 else None,
-            "within_one": float((gaps <= 1).mean()),
+        of_reports = gaps.loc[[name]].to_numpy(dtype=float)
+        dimensions[name] = {
+            "mean_absolute_difference": float(of_reports.mean()),
+            "variance": float(of_reports.var(ddof=1)) if of_reports.size > 1 else None,
+            "within_one": float((of_reports <= 1).mean()),
         }
-    result["mean_absolute_difference"] = float(
-        np.mean([row["mean_absolute_difference"] for row in result["dimensions"].values()])
-    )
-    return result
+    mean = float(gaps.loc[list(DIMENSIONS)].to_numpy().mean())
+    return {"n": gaps.shape[1], "dimensions": dimensions, "mean_absolute_difference": mean}
 
 
 async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> dict[str, Any]:
@@ -382,8 +381,6 @@ async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> di
 
     A proposition is mis-recalled where the model claims to remember an outcome and the one on record is another.
     """
-    from workbench.science.comparing.mean_intervals import wilson_interval
-
     cutoff, first = state.parsed_cutoff(), _fresh_attempt(store, state)
     outcomes = state.annotations.outcomes()
     rows: list[dict[str, Any]] = []
@@ -410,17 +407,17 @@ async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> di
                 else memory.recalled != (truth.p > 0.5),
             }
         )
-    usable = [row for row in rows if row["recognized"] is not None]
-    checked = [row for row in usable if row["misrecalled"] is not None]
-    recognized = wilson_interval(sum(row["recognized"] for row in usable), len(usable)) if usable else None
-    misrecalled = (
-        wilson_interval(sum(row["misrecalled"] for row in checked), len(checked)) if checked else None
-    )
-    return {
-        "rows": rows,
-        "recognized": None if recognized is None else {"n": len(usable), **recognized._asdict()},
-        "misrecalled": None if misrecalled is None else {"n": len(checked), **misrecalled._asdict()},
+    told = {
+        name: [row[name] for row in rows if row.get(name) is not None]
+        for name in ("recognized", "misrecalled")
     }
+    return {"rows": rows, **{name: _rate(flags) for name, flags in told.items()}}
+
+
+def _rate(flags: Sequence[bool]) -> dict[str, Any] | None:
+    from workbench.science.comparing.mean_intervals import wilson_interval
+
+    return {"n": len(flags), **wilson_interval(sum(flags), len(flags))._asdict()} if flags else None
 
 
 def _fresh_attempt(store: Store, state: RunState) -> int:

@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.engine.hindsight import hindsight
 from workbench.engine.record.resolved_runs import counts_for, resolved_runs, topic_of
@@ -148,36 +149,28 @@ def own_document(
 
 def own_events(rows: Sequence[dict[str, Any]]) -> Events:
     """Return the claims of `own_runs` as a table of events, in which claims whose windows overlap share a stretch of time."""
+    columns = ("statement", "topic", "known", "day", *OWN_COLUMNS)
+    words = {name: np.array([row.get(name, "") for row in rows], dtype=str) for name in columns}
+    known, day = words.pop("known"), words.pop("day")
     return Events.of(
         [row["outcome"] for row in rows],
         kind=_METHOD,
-        question=np.array([row["statement"] for row in rows], dtype=str),
+        question=words.pop("statement"),
         source=_METHOD,
-        series=np.array([row["topic"] for row in rows], dtype=str),
-        forecast_due_date=np.array([row["known"] for row in rows], dtype=str),
-        resolution_date=np.array([row["day"] for row in rows], dtype=str),
-        stretch=time_blocks([row["known"] for row in rows], [row["day"] for row in rows]),
-        base_rate=np.array(
-            [np.nan if row["base_rate"] is None else row["base_rate"] for row in rows], dtype=float
-        ),
-        **{name: np.array([row.get(name, "") for row in rows], dtype=str) for name in OWN_COLUMNS},
+        series=words.pop("topic"),
+        forecast_due_date=known,
+        resolution_date=day,
+        stretch=time_blocks(known, day),
+        base_rate=np.array([row["base_rate"] for row in rows], dtype=float),
+        **words,
     )
 
 
 def _over_time(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    months: dict[str, list[float]] = {}
-    for row in rows:
-        months.setdefault(row["month"], []).append(row["brier"])
-    so_far: list[float] = []
-    lines = []
-    for month, scores in sorted(months.items()):
-        so_far += scores
-        lines.append(
-            {
-                "month": month,
-                "n": len(scores),
-                "brier": sum(scores) / len(scores),
-                "brier_so_far": sum(so_far) / len(so_far),
-            }
-        )
-    return lines
+    months = pd.DataFrame(rows).groupby("month")["brier"]
+    table = pd.DataFrame({"n": months.size(), "brier": months.mean()})
+    table["brier_so_far"] = months.sum().cumsum() / table["n"].cumsum()
+    return [
+        {"month": month, "n": n, "brier": brier, "brier_so_far": so_far}
+        for month, n, brier, so_far in table.itertuples()
+    ]

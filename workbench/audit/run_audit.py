@@ -1,9 +1,9 @@
-"""The audit page of a run: checks that anybody can repeat from the database alone, each with what it found.
+"""The audit page of a run: checks that anybody can repeat from the database alone, each with what it found, and marks that sum them up.
 
 A check is ``ok``, ``warn`` (a person should look) or ``bad`` (the run does not hold what it claims).
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.audit import data_checks as data
@@ -19,7 +19,7 @@ from workbench.engine.record.state import RunState
 from workbench.steps import Steps, at_once
 from workbench.store import Store, utc_now
 
-__all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run", "last_checks"]
+__all__ = ["QUESTIONS", "Badge", "Check", "Verdict", "audit_checks", "audit_run", "last_checks", "run_badges"]
 
 _BODIES = AuditQuestion("records unchanged", data.stored_bodies)
 #: Every check, with other looks for the kinds of run (``RunKind``) that it would judge wrongly.
@@ -127,3 +127,50 @@ def _answers_checks(records: Records) -> Steps[list[Check]]:
 
 def _damaged(checks: list[Check]) -> bool:
     return checks[0].name == _BODIES.name and checks[0].verdict == "bad"
+
+
+#: The checks of the audit by the question that they answer.
+_MARKS = {
+    "Verified": (
+        "records unchanged",
+        DATA_READ,
+        "proof notebooks",
+        "proofs verified",
+        "notebook histories",
+        "origin",
+    ),
+    "Leak audit": (
+        "cutoff of every call",
+        "dates in the data",
+        "risk of later knowledge",
+        "sandbox",
+        "hindsight",
+    ),
+    "Coherence": ("claim recomputed", "drivers recomputed", "coherence", "conclusions"),
+}
+_WORSE: dict[Verdict, int] = {"ok": 0, "warn": 1, "bad": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Badge:
+    """One question with the worst verdict of its checks: ``ok``, ``warn`` (a person should look) or ``bad``; and when they were made."""
+
+    name: str
+    verdict: Verdict
+    checks: tuple[Check, ...]
+    checked_utc: str
+
+
+def run_badges(store: Store, state: RunState) -> Steps[list[Badge]]:
+    """Make the marks of a run, out of the audit's checks; a question without a check is left out.
+
+    A run whose checks were made in this home since its records last changed is not audited for it (`kept_checks`).
+    """
+    last = yield from last_checks(store, state)
+    badges = []
+    for name, wanted in _MARKS.items():
+        answers = tuple(check for check in last.checks if check.name in wanted)
+        if answers:
+            worst = max((check.verdict for check in answers), key=_WORSE.__getitem__)
+            badges.append(Badge(name=name, verdict=worst, checks=answers, checked_utc=last.checked_utc))
+    return badges

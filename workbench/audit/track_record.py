@@ -6,7 +6,6 @@ Forecasts made before anybody knew the outcome (``live``) and those made later u
 from __future__ import annotations
 
 from functools import partial
-from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,27 +59,25 @@ def track_record(store: Store) -> dict[str, Any]:
 def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str, Any] | None:
     if not rows:
         return None
-    clusters = _clusters(rows)
-    p = [row["p"] for row in rows]
+    frame = pd.DataFrame(rows)
     against = _against_base("", rows)
+    based = frame.loc[frame["base_rate"].notna(), "brier"]
     return {
-        "n": len(rows),
-        "clusters": cluster_count(clusters),
-        "days": _days(rows),
-        "recall": sum(bool(row["recall"]) for row in rows),
-        "brier": mean_of([row["brier"] for row in rows]),
+        **{name: against[name] for name in ("n", "clusters", "days")},
+        "recall": int(frame["recall"].sum()),
+        "brier": against["brier"],
         "base_rate": {
             "n": against["base_n"],
             "brier": against["base_brier"],
-            "own_brier": mean_of([row["brier"] for row in rows if row["base_rate"] is not None]),
+            "own_brier": mean_of(based.tolist()),
             "line": against["line"],
         },
         "sharpness": {
-            "from_half": mean_of([abs(probability - 0.5) for probability in p]),
-            "variance": mean_of([(probability - fsum(p) / len(p)) ** 2 for probability in p]),
+            "from_half": float((frame["p"] - 0.5).abs().mean()),
+            "variance": float(frame["p"].var(ddof=0)),
         },
-        "reliability": reliability(p, [row["outcome"] for row in rows], clusters),
-        "calibration": _calibration(rows),
+        "reliability": reliability(frame["p"].tolist(), frame["outcome"].tolist(), _clusters(rows)),
+        "calibration": _calibration(frame),
         "overrides": overrides(rows, states),
         "surprises": surprises(rows, states),
         "people": people_scores([states[row["run_id"]] for row in rows], live=rows[0]["made"] == "live"),
@@ -108,8 +105,7 @@ def reliability(p: Sequence[float], outcome: Sequence[float], clusters: ArrayLik
                 "clusters": cluster_count(labels[inside]),
                 "said": mean_of(forecasts[inside].tolist()),
                 "true": mean_of(came[inside].tolist()),
-                "low": None if interval is None else interval[0],
-                "high": None if interval is None else interval[1],
+                **dict(zip(("low", "high"), interval or (None, None), strict=True)),
             }
         )
     return bins
@@ -163,25 +159,25 @@ def _against_base(name: str, rows: Sequence[Row]) -> Row:
     An interval is None below six clusters; ``base_n`` counts the runs that have a base rate, at which alone the two are compared;
     ``line`` says in words what the comparison means, and where the score is worse than that of always 50 %; None where neither is to say.
     """
-    clusters = _clusters(rows)
-    based = [place for place, row in enumerate(rows) if row["base_rate"] is not None]
-    ours = [rows[place]["brier"] for place in based]
-    of_base = [(rows[place]["base_rate"] - rows[place]["outcome"]) ** 2 for place in based]
-    gains = np.array(of_base) - np.array(ours)
+    clusters, frame = _clusters(rows), pd.DataFrame(rows)
+    is_based = frame["base_rate"].notna()
+    based = frame[is_based]
+    of_base = (based["base_rate"].astype(float) - based["outcome"]) ** 2
+    gains = of_base - based["brier"]
     test = None
-    if based:
-        test = paired_test(gains, clusters[based], resamples=PLAIN.resamples, seed=PLAIN.seed).on_days(
-            _days([rows[place] for place in based])
-        )
+    if len(based):
+        test = paired_test(
+            gains.to_numpy(), clusters[is_based.to_numpy()], resamples=PLAIN.resamples, seed=PLAIN.seed
+        ).on_days(based["known"].nunique())
     return {
         "name": name,
         "n": len(rows),
         "clusters": cluster_count(clusters),
         "days": _days(rows),
-        "brier": mean_of([row["brier"] for row in rows]),
-        "interval": loss_interval([row["brier"] for row in rows], clusters),
+        "brier": mean_of(frame["brier"].tolist()),
+        "interval": loss_interval(frame["brier"].tolist(), clusters),
         "base_n": len(based),
-        "base_brier": mean_of(of_base),
+        "base_brier": mean_of(of_base.tolist()),
         "gain": mean_of(gains.tolist()),
         "gain_interval": None if test is None else test.interval,
         "line": _skill_words(test, rows),
@@ -213,14 +209,13 @@ def _days(rows: Sequence[Row]) -> int:
     return len({row["known"] for row in rows})
 
 
-def _calibration(rows: Sequence[Row]) -> Row:
+def _calibration(frame: pd.DataFrame) -> Row:
     """Judge a calibration learned from the record on questions left out; or say that there are too few to use it."""
-    questions = [row["statement"] for row in rows]
     learned = learn_correction(
-        trial_logits([[row["p"]] for row in rows]),
-        np.full(len(rows), np.nan),
-        np.array([row["outcome"] for row in rows]),
-        questions,
+        trial_logits(frame[["p"]].to_numpy()),
+        np.full(len(frame), np.nan),
+        frame["outcome"].to_numpy(dtype=float),
+        frame["statement"].tolist(),
         shrinks=False,
     )
     enough = learned.questions >= ENOUGH
@@ -230,9 +225,7 @@ def _calibration(rows: Sequence[Row]) -> Row:
         "offset": learned.calibration_offset if enough else None,
         "brier_before": learned.brier_raw,
         "brier_after": learned.brier,
-        "verdict": f"too few to use: {learned.reason}"
-        if not enough
-        else learned.reason or "better calibrated",
+        "verdict": learned.reason or "better calibrated" if enough else f"too few to use: {learned.reason}",
     }
 
 

@@ -90,7 +90,6 @@ class ClaimTemplate:
         elif checked.start is None:  # its days are counted from the cutoff
             end = last_day
         else:
-            assert checked.start is not None, "checked"
             end = last_day + (checked.end - checked.start)
         figures = {"median": float(values.median()), "last": float(values.iloc[-1])}
 
@@ -104,9 +103,10 @@ class ClaimTemplate:
             return number(round(value, 4))
 
         text = _PLACE.sub(filled, self.text)
-        if self.horizon is None and (counted := _counted(text, last_day)) is not None:
+        counted = _counted(text, last_day)
+        if counted is not None and self.horizon is None:
             return counted
-        claim = _counted(text, last_day) or read_claim(text)
+        claim = counted or read_claim(text)
         return replace(claim, start=None if claim.start is None else start, end=end)
 
 
@@ -116,7 +116,7 @@ def _counted(text: str, day: date) -> Claim | None:
         read_claim(text)
     except ClaimRefused:
         best, later = read(text, day).best, read(text, day + timedelta(days=400)).best
-        return best.claim if best and later and best.end != later.end else None
+        return best.claim if best and later and best.says.end != later.says.end else None
     return None
 
 

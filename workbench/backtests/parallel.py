@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from typing import Any, TypeVar
 
-from proxies.fetch.worker import process_pool
+from proxies.process_pool import process_pool
 
 J = TypeVar("J")
 R = TypeVar("R")

@@ -44,23 +44,23 @@ async def model_answer(
     before, cutoff = ModelLedger(store).cost(state.run_id), state.parsed_cutoff()
     root = tree_as_asked(state.tree, cutoff).root
     render = prompts_of(ask).render
-    reply_format = render("ask_reply").text
+    reply_format = render("ask_reply")
+    claim = f"{root.id}: {root.statement}"
     conversation = Conversation(
         ask,
-        render("ask_system", most=str(MOST_LOOK_UPS)).text,
+        render("ask_system", most=str(MOST_LOOK_UPS)),
+        about=claim,
         nodes=[NodeRef(id=root.id, statement=root.statement)],
         cutoff=cutoff,
         settings=state.settings.agent,
     )
-    claim = f"{root.id}: {root.statement}"
-    prompt = render(
+    prompt = conversation.render(
         "ask_first",
         claim=claim,
         question=as_of(question[:_LONGEST_QUESTION], cutoff).framed(""),
         tree=quote(look_ups.look_up("tree", {}), _LONGEST_RESULT * 4).text,
-        cutoff=cutoff.shown,
         reply_format=reply_format,
-    ).text
+    )
     try:
         for number in range(MOST_LOOK_UPS + 1):
             last = number == MOST_LOOK_UPS
@@ -68,7 +68,6 @@ async def model_answer(
                 STAGE,
                 prompt,
                 lambda text, last=last: parse_move(text, look_ups, must_answer=last),  # type: ignore[misc]
-                propositions=claim,
                 reply_format=reply_format,
                 choice="none",
             )
@@ -83,7 +82,7 @@ async def model_answer(
                 result=result,
                 left=str(MOST_LOOK_UPS - number - 1),
                 reply_format=reply_format,
-            ).text
+            )
     except AgentGaveUp as error:
         raise ProviderError(f"no answer whose cites exist: {error}") from None
     raise AssertionError("the last move is an answer")

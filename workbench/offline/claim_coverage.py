@@ -18,7 +18,7 @@ from workbench.offline.visible_past import broker_history, visible
 from workbench.questions.claims import Claim
 from workbench.questions.decision import LONGEST_DAYS, Rows, appraise, check
 from workbench.questions.readings.choice import Asker, ReadClaim, choice_of, read_for_run
-from workbench.questions.readings.slots import Readings, SlotReading
+from workbench.questions.readings.slots import ClaimReading, Readings
 from workbench.questions.series.known_series import data_end
 from workbench.questions.series.series_registry import source_of_rows
 
@@ -96,7 +96,7 @@ def claim_to_ask(
     return claim
 
 
-def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverage:
+def coverage(reading: ClaimReading | None, cutoff: Cutoff, model: str) -> Coverage:
     """Decide whether a model can treat a reading at a cutoff; no network is used and nothing is stored.
 
     A language model treats any text. Of the key-free analyst it is asked what the analyst asks itself before a run is opened.
@@ -107,11 +107,11 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         return Coverage(treatable=False, reason="the claim has no single reading", fix={"model": ANY_MODEL})
     claim = reading.claim
     if claim is None:
-        unknown = [name for name in reading.series if ":" not in name]
+        unknown = [series.article for series in reading.says.unheld]
         reason = (
             f"no source here holds {' or '.join(unknown)}"
             if unknown
-            else f"the key-free analyst cannot treat this relation yet ({reading.relation})"
+            else f"the key-free analyst cannot treat this relation yet ({reading.says.pattern})"
         )
         return Coverage(treatable=False, reason=reason, fix={"model": ANY_MODEL})
     claim = claim.going_on()
@@ -132,7 +132,7 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
     return Coverage(treatable=True, first=first, last=last)
 
 
-def coverage_here(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverage:
+def coverage_here(reading: ClaimReading | None, cutoff: Cutoff, model: str) -> Coverage:
     """Return `coverage`, and not treatable where a series lies with a source whose key is not set on this machine."""
     found = coverage(reading, cutoff, model)
     if model != OFFLINE or not found.treatable or reading is None or reading.claim is None:

@@ -25,7 +25,7 @@ from workbench.offline.decomposition import Branch, Planner, analysis_reply, lea
 from workbench.offline.driver_weights import CONSTANT_MAX
 from workbench.offline.leaf_stages import conclusion_reply, debug_reply, step_reply
 from workbench.offline.notebook_cells import notebook
-from workbench.offline.offline_synthesis import combine, linear_reply, read_children, vanilla_reply
+from workbench.offline.offline_synthesis import combine, read_children, synthesis_reply
 from workbench.offline.report_records import OutcomeRecord
 from workbench.offline.visible_past import Observe, broker_history, visible
 from workbench.questions.claims import Claim
@@ -146,7 +146,7 @@ class OfflineAnalyst:
 
     async def _ground(self, request: ModelRequest) -> str:
         node = request.nodes[0]
-        claim = await self._treatable(node.statement, request.cutoff, decided_too=True)
+        claim = await self._treatable(node.statement, request.cutoff)
         if request.stage == "conclude":
             return conclusion_reply(node, claim, request.messages)
         last_day = Cutoff.parse(request.cutoff).last_moment_day
@@ -167,7 +167,7 @@ class OfflineAnalyst:
             children,
             constant_max=CONSTANT_MAX if refused else 1.0,
         )
-        return linear_reply(parent, result) if request.stage == "linear" else vanilla_reply(parent, result)
+        return synthesis_reply(parent, result, linear=request.stage == "linear")
 
     async def _forecast(self, node: NodeRef, cutoff_text: str) -> OutcomeRecord | None:
         """Forecast a proposition; None where it is no claim of the grammar, as in trees that someone else made."""
@@ -180,16 +180,16 @@ class OfflineAnalyst:
         except ClaimRefused:
             return None
 
-    async def _treatable(self, statement: str, cutoff_text: str, *, decided_too: bool = False) -> Claim:
+    async def _treatable(self, statement: str, cutoff_text: str) -> Claim:
         """Return the claim, settled by the visible rows, once all that its notebook computes has passed.
 
-        ``decided_too``: a leaf of a tree that somebody else made may be decided, and then is 0 or 1 with its row as proof.
+        A leaf of a tree that somebody else made may be decided by them, and then is 0 or 1 with its row as proof.
         """
         key = (statement, cutoff_text)
         if key not in self._treated:
             claim, last_day, cutoff = claim_at(statement, cutoff_text)
             rows = await visible(self._observe, claim.sources, cutoff)
-            if decided_too and decided(settle(claim, rows), series_of(claim, rows)[0]) is not None:
+            if decided(settle(claim, rows), series_of(claim, rows)[0]) is not None:
                 return settle(claim, rows)
             await self._check(key, claim, rows, last_day)
         return self._treated[key]

@@ -39,6 +39,12 @@ class Child:
         """The p of its report; a person may have given it another since."""
         return self.p if self.record is None else self.record.forecast
 
+    @property
+    def now_and_usual(self) -> tuple[float, float]:
+        """How likely it speaks for its parent by its report, and by its base rate; only of a child with a record."""
+        assert self.record is not None
+        return self.speaks(self.forecast), self.speaks(self.record.base_rate)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
@@ -120,17 +126,15 @@ def combine(
     """Return the rule for the children; both synthesis replies are written from it."""
     records = [child.record for child in children if child.record is not None]
     explained = parent is not None and len(records) == len(children)
-    forecasts = [child.speaks(child.forecast) for child in children]
     if parent is not None and explained:
         table = common_windows([parent, *records])
         for column, child in enumerate(children, 1):
             if child.negative:
                 table[:, column] = 1 - table[:, column]
-        usual = [child.speaks(record.base_rate) for child, record in zip(children, records, strict=True)]
         division = divide(
             parent.p,
             parent.base_rate,
-            list(zip(forecasts, usual, strict=True)),
+            [child.now_and_usual for child in children],
             table,
             parent.horizon_days,
             constant_max=constant_max,
@@ -150,23 +154,14 @@ def combine(
         division=division,
         explained=explained,
         p=division.value([child.speaks(child.p) for child in children]),
-        forecast=division.value(forecasts),
+        forecast=division.value([child.speaks(child.forecast) for child in children]),
     )
 
 
-def linear_reply(node: NodeRef, result: Combination) -> str:
-    """Return the reply to a linear synthesis request: words, the rule's record, and the JSON that the stage asks for."""
-    body = {
-        "beta": {"beta_0": result.intercept, **result.weights},
-        "p_true": round(result.p, 9),
-        "key_factor": _weighing_most(result),
-    }
-    return f"{_prose(node, result)}\n\n```json\n{json.dumps(body, ensure_ascii=False)}\n```"
-
-
-def vanilla_reply(node: NodeRef, result: Combination) -> str:
-    """Return the reply to a vanilla synthesis request: the same number, without the rule."""
-    body = {"p_true": round(result.p, 9), "key_factor": _weighing_most(result)}
+def synthesis_reply(node: NodeRef, result: Combination, *, linear: bool) -> str:
+    """Return the reply to a synthesis request: words, the record, and the JSON that the stage asks for, a linear one's with the rule."""
+    rule = {"beta": {"beta_0": result.intercept, **result.weights}} if linear else {}
+    body = {**rule, "p_true": round(result.p, 9), "key_factor": _weighing_most(result)}
     return f"{_prose(node, result)}\n\n```json\n{json.dumps(body, ensure_ascii=False)}\n```"
 
 
@@ -228,8 +223,7 @@ def _prose(node: NodeRef, result: Combination) -> str:
 def _from_the_base_rate(parent: OutcomeRecord, result: Combination) -> str:
     lines = [f"From the base rate to the forecast, in points:\n\n- base rate {100 * parent.base_rate:.2f}"]
     for child, weight in zip(result.children, result.division.weights, strict=True):
-        assert child.record is not None, "explained"
-        now, usual = child.speaks(child.forecast), child.speaks(child.record.base_rate)
+        now, usual = child.now_and_usual
         lines.append(
             f"- {child.id} {signed_figure(100 * weight * (now - usual), 2)} = {weight:.4f} x ({100 * now:.2f} - {100 * usual:.2f})"
         )
@@ -261,8 +255,8 @@ def _weighing_most(result: Combination) -> str:
 
     def moves(pair: tuple[Child, float]) -> float:
         child, weight = pair
-        assert child.record is not None, "explained"
-        return weight * (child.speaks(child.forecast) - child.speaks(child.record.base_rate))
+        now, usual = child.now_and_usual
+        return weight * (now - usual)
 
     largest = max(pairs, key=lambda pair: abs(moves(pair)))
     return f"Largest driver ({point_change(0.0, moves(largest))}): {largest[0].statement}."

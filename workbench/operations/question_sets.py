@@ -454,19 +454,12 @@ class ResolveQuestions(Operation):
         entry = book.load_set(home.store, self.name)
         final = read_resolutions(source, entry.questions)
         events, targets = {event.id for event in entry.events()}, {target.id for target in entry.targets()}
-        own = [each for each in final if each.event in (targets if each.numeric else events)]
-        count = sum(
-            record(
-                home.store,
-                self.name,
-                {each.event: each.p for each in own if each.numeric == numeric},
-                day=self.on,
-                days={each.event: each.day for each in own if each.day and each.numeric == numeric},
-                author=self.author,
-                source="file",
-            )
-            for numeric, record in ((False, book.record_outcomes), (True, book.record_values))
-        )
+        own = [
+            each._replace(day=each.day or self.on or "")
+            for each in final
+            if each.event in (targets if each.numeric else events)
+        ]
+        count = book.record_resolutions(home.store, self.name, own, author=self.author, source="file")
         return count, len(final) - len(own)
 
 

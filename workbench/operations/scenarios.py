@@ -58,13 +58,11 @@ class Scenarios(Operation):
                     saved.change_scenario(
                         store, run_id, action, name, author=self.author, base_seq=self.base_seq
                     )
-            for change, pairs in (
-                (saved.rename_scenario, self.rename),
-                (saved.duplicate_scenario, self.duplicate),
-                (saved.annotate_scenario, self.annotate),
-            ):
-                for name, text in pairs.items():
-                    change(store, run_id, name, text, author=self.author)
+            for closes, names in ((True, self.rename), (False, self.duplicate)):
+                for name, new in names.items():
+                    saved.copy_scenario(store, run_id, name, new, author=self.author, closes=closes)
+            for name, text in self.annotate.items():
+                saved.change_scenario(store, run_id, "annotate", name, author=self.author, rationale=text)
             for name, p in self.weigh.items():
                 saved.save_scenario(
                     store, run_id, name, (), author=self.author, probability=parse_probability(p)

@@ -4,9 +4,9 @@ A prompt for a stage ends with that stage's reply file, which spells the literal
 other file spells them. Wording is approval-tested, so a change shows in review and asks for a new ``version``.
 """
 
-from workbench.prompts.prompt_files import Prompt, Template, load, names
+from workbench.prompts.prompt_files import Template, load, names
 from workbench.prompts.prompt_set import TODAY, PromptSet, prompts_of
 
 __all__ = [
-    "TODAY", "Prompt", "PromptSet", "Template", "load", "names", "prompts_of",
+    "TODAY", "PromptSet", "Template", "load", "names", "prompts_of",
 ]  # fmt: skip

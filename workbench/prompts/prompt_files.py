@@ -55,21 +55,11 @@ class Template:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """A rendered prompt, with the name, version and hash of its file."""
-
-    text: str
-    name: str
-    version: int
-    sha256: str
-
-
 #: Inputs that hold text of people who may have gone on writing it: filled by an `AsOfText` and by nothing else.
 FOREIGN = frozenset({"event", "question"})
 
 
-def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> Prompt:
+def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> str:
     """Fill the holes of a prompt file; agents call `PromptSet.render`.
 
     Raises `WrongInputs`: An input is missing, unknown, or neither text nor a whole number.
@@ -87,10 +77,9 @@ def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> Pr
             raise WrongInputs(
                 f"input {key} of prompt {name} may hold text of after the cutoff: give an AsOfText"
             )
-    text = _compiled(template.body).render(
+    return _compiled(template.body).render(
         {key: value.text if isinstance(value, AsOfText) else value for key, value in inputs.items()}
     )
-    return Prompt(text=text, name=name, version=template.version, sha256=template.sha256)
 
 
 @cache

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from proxies.asof.asof_text import AsOfText
 from workbench.prompts.errors import BadPromptFile
-from workbench.prompts.prompt_files import Prompt, Template, filled, load, names, parse
+from workbench.prompts.prompt_files import Template, filled, load, names, parse
 from workbench.quoting import PLAIN_MARKS, Marks
 
 
@@ -54,12 +54,12 @@ class PromptSet:
         """Return the file from which this prompt is rendered; raises ``UnknownPrompt``."""
         return _parsed(name, self.earlier[name]) if name in self.earlier else load(name)
 
-    def render(self, name: str, **inputs: str | int | AsOfText) -> Prompt:
+    def render(self, name: str, **inputs: str | int | AsOfText) -> str:
         """Render the prompt of this name; agents build every message with it.
 
         Raises `UnknownPrompt`: No such file. Raises `WrongInputs`: An input is missing, unknown, or of another type than `filled` says.
 
-        >>> TODAY.render("conclusion_reply").version >= 1
+        >>> TODAY.render("loop_reply", end="submit") == load("loop_reply").body.replace("{{end}}", "submit")
         True
         """
         template, today = self.template(name), load(name)

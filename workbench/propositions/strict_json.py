@@ -95,8 +95,10 @@ def _complaint(error: ValidationError, what: str) -> UsageError:
             owner, _, field = place.rpartition(".")
             line = f"{f'{owner} of {what}' if owner else what} has unknown keys: {field}"
         case _:
-            belongs = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-            line = f"{of} must be {belongs}, not {_kind_of_value(value)}"
+            # "Input should be a number", "String should have ...": else the words of a check of ours
+            _, should, required = first["msg"].rpartition(" should ")
+            required = required if should else f"be {required.removeprefix('Value error, ')}"
+            line = f"{of} must {required}, not {_kind_of_value(value)}"
     return TreeFormatError(single_line(line))
 
 

@@ -1,10 +1,11 @@
 """``canonical_claim``: from a canonical sentence to its claim; it reads `Claim.statement` back."""
 
 import re
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-from workbench.questions.claims import Claim, SentenceForm, expressions
+from workbench.questions.claims import UNDECIDED, Claim, SentenceForm, expressions
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.amounts import take_amounts
 from workbench.questions.readings.days import Calendar, Window, take_days
@@ -28,6 +29,27 @@ def canonical_claim(text: str) -> Claim | None:
             if match := expression.fullmatch(sentence.plain):
                 return checked(sentence.claim(match, template))
     return None
+
+
+#: What is seen in values of days alone.
+_DAILY = ("drawdown", "peak", "record", "average", "volatility")
+
+
+def decidable(claim: Claim, *, monthly: bool = False) -> bool:
+    """Whether a rule can decide a claim: its own sentence reads back into it, and its series has the values that it needs.
+
+    ``monthly`` is whether its series is known to have a value a month, which a reference alone may not tell.
+    """
+    claim = replace(claim, reference=False, notes=())
+    monthly = monthly or (not claim.unheld and claim.about.monthly)
+    # A month is no day, whatever the sentence of a reference says.
+    daily = _DAILY if ":" not in claim.series else (*_DAILY, "step", "streak")
+    if claim.unheld or claim.pattern in UNDECIDED or (monthly and (claim.every or claim.pattern in daily)):
+        return False
+    try:
+        return canonical_claim(claim.statement) == claim
+    except (ClaimRefused, ValueError, KeyError):
+        return False
 
 
 def plain_words(text: str) -> str:
@@ -79,7 +101,7 @@ class Sentence:
             other=self._series(groups["other"]) if "other" in groups else None,
             start=self._day(start) if start else None,
             end=self._end(groups.get("end") or groups["end2"], before="before" in groups),
-            every=None if every in ("", *steps) else every,  # type: ignore[arg-type]
+            every=None if every in ("", *steps) else every,
             notes=(_BY,) if by else (),
             **{**fields, "times": int(fields.get("times", 1))},
         )

@@ -28,6 +28,18 @@ first_move   the value moves by ``level`` before it moves by ``upper``       per
 record       a value is above (below) all before, or of ``times`` weeks       unused
 ===========  ==============================================================  =======================
 
+What people say beyond these is a claim too, which no rule decides yet (`canonical.decidable`): about a series that no source holds, about the
+difference of two, of an ``event`` (the next release or meeting, on ``end``), in ``points`` where the pattern has percent, and the patterns
+
+=============  ============================================================  =======================
+inside         every value of the window from ``level`` to ``upper``         units of the series
+growth         growth over the ``every`` that ends on ``end``                percent
+growth_within  the same at some time through ``end``                         percent
+cross          the value crosses its average of ``times`` days               unused
+trough         some value is ``level`` above the lowest of the window        percent
+unchanged      value on ``end`` is the value on ``start``                    unused
+=============  ============================================================  =======================
+
 Of ``count``, ``step`` and ``streak`` the values are the last of whole weeks or months where ``every`` says so.
 ``side`` is the side of the threshold that makes the event ("toward", for a touch, is settled by the last visible
 value: :func:`settled`); ``strict`` leaves equality out; ``never`` turns a
@@ -70,6 +82,9 @@ _ByReading = Literal[
     "first_move",
 ]
 BY_READING = get_args(_ByReading)
+#: Patterns that no rule decides yet.
+_Undecided = Literal["inside", "growth", "growth_within", "cross", "trough", "unchanged"]
+UNDECIDED = get_args(_Undecided)
 Pattern = Literal[
     "compare",
     "level",
@@ -81,6 +96,7 @@ Pattern = Literal[
     "volatility",
     "relative",
     _ByReading,
+    _Undecided,
 ]
 Side = Literal["above", "below", "toward"]
 
@@ -96,6 +112,9 @@ SIDES: dict[Comparison, tuple[Side, bool]] = {
 #: Closes of a moving average.
 AVERAGE_DAYS = 200
 
+#: Patterns that a single day decides, and not any on the way.
+ON_A_DAY = ("compare", "level", "average", "range", "change", "points", "move", "relative", "growth", "unchanged")  # fmt: skip
+
 REFERENCE = "Reference class:"
 
 
@@ -104,7 +123,8 @@ class Claim:
     """A decidable claim; see the module for the meaning of the fields per pattern.
 
     ``series`` and ``other`` are names of `series_named`: ``SP500``, ``yahoo:AAPL``. ``observed`` is the series with what its rows alone tell
-    (how often it has a value), once they have been seen (`workbench.questions.decision.settle`); it makes no other claim.
+    (how often it has a value), once they have been seen (`workbench.questions.decision.settle`); it makes no other claim. ``unheld`` are those
+    of its series that no source here holds, called as a text calls them.
     """
 
     pattern: Pattern
@@ -117,16 +137,27 @@ class Claim:
     upper: float | None = None
     other: str | None = None
     times: int = 1
-    every: Period | None = None
+    every: str | None = None
     never: bool = False
     reference: bool = False
+    points: bool = False
+    event: Literal["", "release", "meeting"] = ""
     notes: tuple[str, ...] = ()
     observed: Series | None = field(default=None, compare=False, repr=False)
+    unheld: tuple[Series, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def about(self) -> Series:
         """The series the claim is about."""
-        return self.observed or series_named(self.series)
+        return self.observed or self._named(self.series)
+
+    def _named(self, name: str) -> Series:
+        return next((series for series in self.unheld if series.id == name), None) or series_named(name)
+
+    @property
+    def period(self) -> Period | None:
+        """The weeks or months that are its steps; None for the series' own steps."""
+        return self.every if self.every in ("week", "month") else None  # type: ignore[return-value]
 
     @property
     def comparison(self) -> Comparison:
@@ -142,8 +173,9 @@ class Claim:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a person has to know of the reading: the notes, and days without trading."""
-        on_a_day = self.pattern in ("compare", "level", "average", "range", "change", "relative")
-        days = [day for day in (self.start, self.end) if day and on_a_day and self._by_session]
+        days = [
+            day for day in (self.start, self.end) if day and self.pattern in ON_A_DAY and self._by_session
+        ]
         closed = [(day, session) for day in days if (session := last_session(day)) != day]
         return self.notes + tuple(
             f"no session on {day.day} {day:%B %Y}: read as the close of {session.day} {session:%B %Y}"
@@ -158,7 +190,7 @@ class Claim:
     @property
     def against(self) -> Series | None:
         """The series that it is compared with, of a relative claim."""
-        return series_named(self.other) if self.other else None
+        return self._named(self.other) if self.other else None
 
     @property
     def by_reading(self) -> bool:
@@ -179,13 +211,13 @@ class Claim:
         if self.reference:
             return f"{REFERENCE} {text}"
         # A reference is written as it is.
-        return text[0].upper() + text[1:] if series_named(self.series).embedded else text
+        return text if ":" in self.series else text[0].upper() + text[1:]
 
     @property
     def verb(self) -> str:
         """What its series does on a day; not of what was observed, so that the sentence is the same before and after."""
-        series = series_named(self.series)
-        if series.embedded:
+        series = self._named(self.series)
+        if self.series in SERIES:
             return "is" if series.monthly else "closes"
         return series.verb
 
@@ -218,7 +250,25 @@ def _size(claim: Claim) -> str | None:
 
 
 def _percent(claim: Claim) -> str | None:
-    return None if claim.level is None else number_percent(abs(claim.level))
+    if claim.level is None:
+        return None
+    return f"{_size(claim)} points" if claim.points else number_percent(abs(claim.level))
+
+
+def _bound(claim: Claim) -> str:
+    if claim.upper is not None:
+        return _range(claim) or ""
+    return f"{'at or ' * (not claim.strict)}{claim.side} {_level(claim)}"
+
+
+def _range(claim: Claim) -> str | None:
+    if claim.upper is None:
+        return None
+    low, high = sorted((amount(claim), claim.upper), key=abs)
+    by_how_much = claim.pattern in ("change", "points")
+    return (
+        f"between {number(abs(low) if by_how_much else low)} and {number(abs(high) if by_how_much else high)}"
+    )
 
 
 def _from(claim: Claim, alone: str) -> str:
@@ -252,6 +302,10 @@ SLOTS: Mapping[str, tuple[Callable[[Claim], str | None], str]] = {
     "on": (lambda claim: "on" if _unit(claim) == "day" else "in", "(?:on|in)"),
     "times": (lambda claim: f"{claim.times}", r"A(?P<times>\d+)"),
     "step": (_unit, "(?P<every>day|week|month)"),
+    "days": (lambda claim: f"{claim.times if claim.times > 1 else AVERAGE_DAYS}-day average", r"V\d+"),
+    "range": (_range, ""),
+    "bound": (_bound, ""),
+    "over": (lambda claim: f"on the {claim.every}" if claim.every else "at an annual rate", ""),
     "weeks": (lambda claim: f"{claim.times}-week " if claim.times > 1 else "", r"(?:A(?P<times>\d+)[- ]week )?"),
 }  # fmt: skip
 
@@ -283,7 +337,7 @@ class SentenceForm:
         """How it is read, in the letters of `canonical.Sentence`."""
         subject = "" if "{series}" in self.text else r"{series} "
         text = re.sub(r"\{(\w+)\}", lambda match: _read(match[1]), subject + self.text)
-        return re.compile(text.replace("200-day average", r"V\d+"))
+        return re.compile(text)
 
     def fields(self, groups: Mapping[str, str], amounts: dict[str, Any]) -> dict[str, Any]:
         """The fields of a claim that a match stands for; ``amounts`` are those of its numbers. Raises ``ClaimRefused``: They are at odds."""
@@ -345,6 +399,7 @@ class _Sentences(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     words: dict[str, dict[str, dict[str, bool | int | str]]]
+    said: list[SentenceForm]
     written: list[SentenceForm]
     read: list[SentenceForm]
 
@@ -361,12 +416,21 @@ def expressions() -> tuple[tuple[re.Pattern[str], SentenceForm], ...]:
     return tuple((template.expression, template) for template in (*_sentences().written, *_sentences().read))
 
 
+_EVENTS = {"": "", "release": ", in the release for its month", "meeting": ", at the meeting that ends then"}
+
+
 def sentence(claim: Claim) -> str:
     """The sentence of a claim, which begins with its series; raises ``ValueError`` where its pattern has none for its fields."""
     pattern = "mean" if claim.pattern in ("highest", "lowest") else claim.pattern
-    for template in _sentences().written:
+    article, table = claim.about.article, _sentences()
+    for template in (*table.said, *table.written):
         if template.pattern == pattern and (text := template.written(claim)) is not None:
-            return text if "{series}" in template.text else f"{claim.about.article} {text}"
+            if claim.against and "other" not in template.slots:
+                article = f"{article} less {claim.against.article}"
+            says_never = any("never" in fields for slot in template.slots for fields in table.words.get(slot, {}).values())  # fmt: skip
+            negation = "It is not so that " if claim.never and not says_never else ""
+            text = text if "series" in template.slots else f"{article} {text}"
+            return negation + text + _EVENTS[claim.event]
     raise ValueError(
         f"a claim of the pattern {claim.pattern!r} lacks a level, or has a side that it cannot have"
     )

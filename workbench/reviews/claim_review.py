@@ -38,11 +38,6 @@ from workbench.views.kept_changes import CHANGES_FILE
 from workbench.views.run_changes import run_changes
 from workbench.views.run_view import view
 
-_SAID: dict[str, Literal["person", "series", "file"]] = {
-    "person": "person",
-    "series": "series",
-    "file": "file",
-}
 #: Beside a review that moved its claim until somebody was told of it: its row.
 UNTOLD_FILE = "untold.json"
 
@@ -113,8 +108,46 @@ async def _review_claim(
     store: Store, claim: WatchedClaim, request: ReviewRequest, cutoff: Cutoff, doors: Doors
 ) -> dict[str, Any]:
     state, now = claim.state, cutoff.instant
-    review_at = claim.next_review()
-    row: dict[str, Any] = {
+    row = _unchanged(claim, now)
+    if claim.resolved(now):
+        _share_outcome(store, claim)
+        return {**row, **_closed(state)}
+    if claim.begun is not None and request.changed:
+        words = f"Review {claim.begun} has started and continues at the next review."
+        return {**row, "status": "begun", "words": words}
+    if claim.begun is not None:
+        return await _work_on(store, row, claim.begun, state, request, doors)
+    if row["day"] is not None and row["days_left"] < 0:
+        await resolve_when_finished(store, state.run_id)
+        return {**row, **_closed(load_state(store, state.run_id), row["day"])}
+    if state.parsed_cutoff().instant >= now:
+        return {**row, "words": "Already analyzed as of this cutoff."}
+    inputs = await look(store, state, cutoff, _broker(store, state, doors))
+    row["leaves"] = {node: of_leaf.to_json(cutoff.text) for node, of_leaf in inputs.items()}
+    row["releases"] = {name: day for of_leaf in inputs.values() for name, day in of_leaf.releases.items()}
+    if trouble := next((of_leaf.trouble for of_leaf in inputs.values() if of_leaf.trouble), ""):
+        return {**row, "status": "failed", "words": f"A source did not answer: {trouble}", "exit": 4}
+    if not any(of_leaf.changes or of_leaf.settled_from for of_leaf in inputs.values()):
+        return row
+    again = [node for node, of_leaf in inputs.items() if of_leaf.regrounded]
+    price = _price_again(state, again)
+    words = f"New data for {len(again)} of {counted(len(inputs), 'driver')}; {price_words(price)}"
+    if request.changed:
+        return {**row, "status": "changed", "words": words}
+    if again and price.cost_usd != 0.0:
+        budget = request.budget_usd
+        if budget is None and not doors.agrees(f"{state.statement}: {words}"):
+            return {**row, "status": "priced", "words": f"{words}: not bought", "exit": 2}
+        if budget is not None and (not price.cost_usd or budget < price.cost_usd):
+            return {**row, "status": "priced", "words": f"{words}: over the budget", "exit": 3}
+    review_id = _open_review(store, state, cutoff, inputs, request.budget_usd)
+    return await _work_on(store, row, review_id, state, request, doors)
+
+
+def _unchanged(claim: WatchedClaim, now: datetime) -> dict[str, Any]:
+    """The row of a claim behind which nothing has changed."""
+    state, review_at = claim.state, claim.next_review()
+    return {
         "run": state.run_id,
         "statement": state.statement,
         "before": state.tree.root.p,
@@ -134,70 +167,16 @@ async def _review_claim(
         "exit": 0,
         "cost_usd": 0.0,
     }
-    if claim.resolved(now):
-        _share_outcome(store, claim)
-        return {**row, "status": "resolved", "words": _closed(claim.state), "near": False}
-    if claim.begun is not None:
-        if request.changed:
-            return {
-                **row,
-                "status": "begun",
-                "words": f"Review {claim.begun} has started and continues at the next review.",
-            }
-        return await _work_on(store, row, claim.begun, state, request, doors)
-    if (left := row["days_left"]) is not None and left < 0:
-        await resolve_when_finished(store, state.run_id)
-        resolved = load_state(store, state.run_id)
-        has_outcome = resolved.annotations.outcome is not None
-        assert claim.day is not None, "its days are counted to it"
-        words = _closed(resolved) if has_outcome else f"Closed on {day_words(claim.day)}. Record the outcome."
-        return {
-            **row,
-            "status": "resolved" if has_outcome else "over",
-            "words": words,
-            "near": not has_outcome,
-        }
-    if state.parsed_cutoff().instant >= now:
-        return {**row, "words": "Already analyzed as of this cutoff."}
-    inputs = await look(store, state, cutoff, _broker(store, state, doors))
-    row["leaves"] = {node: leaf_inputs.to_json(cutoff.text) for node, leaf_inputs in inputs.items()}
-    row["releases"] = {
-        name: day for leaf_inputs in inputs.values() for name, day in leaf_inputs.releases.items()
-    }
-    if trouble := next((leaf_inputs.trouble for leaf_inputs in inputs.values() if leaf_inputs.trouble), ""):
-        return {**row, "status": "failed", "words": f"A source did not answer: {trouble}", "exit": 4}
-    if not any(leaf_inputs.changes or leaf_inputs.settled_from for leaf_inputs in inputs.values()):
-        return row
-    again = [node for node, leaf_inputs in inputs.items() if leaf_inputs.regrounded]
-    price = _price_again(state, again)
-    words = f"New data for {len(again)} of {counted(len(inputs), 'driver')}"
-    if request.changed:
-        return {**row, "status": "changed", "words": f"{words}; {price_words(price)}"}
-    if price.cost_usd != 0.0 and again:
-        most = price.range_of(price.cost_usd)[1] if price.cost_usd else None
-        line = f"{state.statement}: {words}; {price_words(price)}"
-        if request.budget_usd is None and not doors.agrees(line):
-            return {
-                **row,
-                "status": "priced",
-                "words": f"{words}; {price_words(price)}: not bought",
-                "exit": 2,
-            }
-        if request.budget_usd is not None and (most is None or request.budget_usd < (price.cost_usd or 0.0)):
-            return {
-                **row,
-                "status": "priced",
-                "words": f"{words}; {price_words(price)}: over the budget",
-                "exit": 3,
-            }
-    review_id = _open_review(store, state, cutoff, inputs, request.budget_usd)
-    return await _work_on(store, row, review_id, state, request, doors)
 
 
-def _closed(state: RunState) -> str:
+def _closed(state: RunState, day: str = "") -> dict[str, Any]:
+    """What a row says of a claim whose day, ``day`` unless its outcome names it, is over."""
     outcome = state.annotations.outcome
-    assert outcome is not None, "the caller has looked"
-    return f"Closed on {day_words(outcome.day)}. Outcome: {outcome_words(outcome.p)}."
+    if outcome is None:
+        words = f"Closed on {day_words(day)}. Record the outcome."
+        return {"status": "over", "words": words, "near": True}
+    words = f"Closed on {day_words(outcome.day)}. Outcome: {outcome_words(outcome.p)}."
+    return {"status": "resolved", "words": words, "near": False}
 
 
 def _share_outcome(store: Store, claim: WatchedClaim) -> None:
@@ -205,9 +184,8 @@ def _share_outcome(store: Store, claim: WatchedClaim) -> None:
     assert outcome is not None, "the caller has looked"
     for run_id in claim.runs:
         if not store.events(run_id, kinds=("outcome.recorded",)):
-            recorded = ev.OutcomeRecorded(
-                p=outcome.p, day=outcome.day, source=_SAID[outcome.source], author=outcome.author
-            )
+            said = {"source": outcome.source, "author": outcome.author}
+            recorded = ev.OutcomeRecorded.model_validate({"p": outcome.p, "day": outcome.day, **said})
             store.append(run_id, recorded)
 
 

@@ -8,58 +8,13 @@ of them, translators, links that redirect there, and shorteners, which do not sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from types import MappingProxyType
 from urllib.parse import unquote
 
-from workbench.search.urls import canonical_url, host_of, hosts_inside, is_below, is_public, split, urls_in
+from workbench.search.sites import is_below_any, sites
+from workbench.search.urls import canonical_url, host_of, hosts_inside, is_public, split, urls_in
 
-#: Sites by which questions of a source are resolved. The series of the last four stay open to the dated data tools (layer 3).
-RESOLUTION_SITES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "polymarket": ("polymarket.com", "polymarketanalytics.com", "uma.xyz"),
-        "kalshi": ("kalshi.com",),
-        "manifold": ("manifold.markets", "manifold.love"),
-        "metaculus": ("metaculus.com",),
-        "predictit": ("predictit.org",),
-        "infer": ("infer-pub.com", "randforecastinginitiative.org"),
-        "gjopen": ("gjopen.com", "goodjudgment.com", "goodjudgment.io"),
-        "acled": ("acleddata.com",),
-        "fred": ("fred.stlouisfed.org", "alfred.stlouisfed.org"),
-        "yfinance": ("finance.yahoo.com", "finance.yahoo.co.jp"),
-        "dbnomics": ("db.nomics.world",),
-        "wikipedia": ("wikipedia.org", "wikidata.org", "wikiwand.com", "dbpedia.org", "wikizero.com"),
-    }
-)
-#: Blocked for every question: whatever is asked may be a market somewhere, and there its outcome stands.
-ALWAYS: tuple[str, ...] = (
-    *(site for name in ("polymarket", "kalshi", "manifold", "metaculus", "predictit", "infer", "gjopen") for site in RESOLUTION_SITES[name]),
-    "metaforecast.org", "forecastbench.org", "electionbettingodds.com", "betfair.com", "smarkets.com", "futuur.com", "insightprediction.com",
-    "hypermind.com", "adj.news", "prophetarena.co",
-)  # fmt: skip
-#: They do not say where they lead.
-SHORTENERS = frozenset(
-    (
-        "bit.ly", "t.co", "tinyurl.com", "goo.gl", "ow.ly", "is.gd", "v.gd", "buff.ly", "lnkd.in", "rb.gy",
-        "cutt.ly", "t.ly", "shorturl.at", "tiny.cc", "rebrand.ly", "bl.ink", "dlvr.it", "fb.me", "amzn.to",
-        "youtu.be", "nyti.ms", "wapo.st", "bloom.bg", "reut.rs", "on.ft.com", "on.wsj.com", "cnb.cx",
-        "trib.al", "shar.es", "s.id", "n9.cl", "qr.ae", "t.me", "flip.it", "ift.tt", "bbc.in", "econ.st",
-        "g.co", "apple.news", "msn.it", "x.gd",
-    )
-)  # fmt: skip
-#: Archives, caches and readers whose addresses do not say of which page: a copy is looked for by date instead.
-OPAQUE = (
-    "archive.today", "archive.is", "archive.ph", "archive.fo", "archive.li", "archive.md", "archive.vn", "perma.cc", "ghostarchive.org",
-    "freezepage.com", "megalodon.jp", "news.google.com", "cachedview.nl", "outline.com", "smry.ai",
-)  # fmt: skip
-#: Their addresses hold the page's: looked into, and never results themselves, since a copy may be of any day.
-ARCHIVES = (
-    "web.archive.org", "archive.org", "wayback.archive.org", "webcache.googleusercontent.com", "cc.bingj.com", "r.jina.ai", "12ft.io",
-    "timetravel.mementoweb.org", "webarchive.org.uk", "webarchive.nationalarchives.gov.uk", "arquivo.pt", "archive-it.org", "webcitation.org",
-)  # fmt: skip
-#: Hosts that carry another host's name with hyphens in their first label.
-_HYPHENATED = ("translate.goog", "cdn.ampproject.org")
 _WAYBACK = re.compile(
     r"https?://(?:web|wayback)\.archive\.org/web/[0-9*]{1,14}[a-z_]{0,4}/(.+)\Z", re.IGNORECASE | re.DOTALL
 )
@@ -86,21 +41,18 @@ class Blocking:
         host = host_of(url)
         if not is_public(url):
             return "no address of the open web"
-        if self._blocks_host(host):
+        if is_below_any(host, self.sites):
             return f"a site that tells outcomes ({host})"
-        if host in SHORTENERS:
+        if host in sites().shorteners:
             return f"a short link of {host}, which does not say where it leads"
-        if any(is_below(host, site) for site in OPAQUE):
+        if is_below_any(host, sites().opaque):
             return f"a copy at {host}, which does not say of which page"
         for inner in (*hosts_inside(url), *_hyphenated(host)):
-            if self._blocks_host(inner.partition(":")[0]):
+            if is_below_any(inner.partition(":")[0], self.sites):
                 return f"leads to a site that tells outcomes ({inner})"
-            if inner in SHORTENERS:
+            if inner in sites().shorteners:
                 return f"leads to a short link of {inner}"
         return self._own_page(url)
-
-    def _blocks_host(self, host: str) -> bool:
-        return any(is_below(host, site) for site in self.sites)
 
     def _own_page(self, url: str) -> str:
         plain = _bare_address(unquote(unquote(url)))
@@ -129,12 +81,13 @@ def blocking_for(sources: Iterable[str] = (), texts: Iterable[str] = ()) -> Bloc
     >>> blocking_for().reason("https://www.reuters.com/markets/")
     ''
     """
-    sites = {site for name in sources for site in RESOLUTION_SITES.get(name.strip().lower(), ())}
+    known = sites()
+    resolving = {site for name in sources for site in known.resolution.get(name.strip().lower(), ())}
     pages = {canonical_url(url) for text in texts for url in urls_in(text)} - {""}
     # a bare host is a whole site
     whole_sites = {host_of(page) for page in pages if (split(page) or ("", "", ""))[1:] == ("", "")}
     return Blocking(
-        sites=frozenset({*ALWAYS, *sites, *whole_sites}),
+        sites=known.always_blocked | resolving | whole_sites,
         pages=frozenset(page for page in pages if host_of(page) not in whole_sites),
     )
 
@@ -152,7 +105,7 @@ def unwrapped(url: str) -> str:
 
 def is_archive(url: str) -> bool:
     """Whether an address is an archive's or a cache's copy of a page."""
-    return any(is_below(host_of(url), site) for site in (*ARCHIVES, *OPAQUE))
+    return is_below_any(host_of(url), (*sites().archives, *sites().opaque))
 
 
 def _bare_address(url: str) -> str:
@@ -160,7 +113,7 @@ def _bare_address(url: str) -> str:
 
 
 def _hyphenated(host: str) -> list[str]:
-    for end in _HYPHENATED:
+    for end in sites().hyphenated:
         if host.endswith("." + end):
             label = host.removesuffix("." + end)
             # a doubled hyphen stands for one of the name's own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from workbench.search.web_calls import (
     StepCalls,
     WebRecord,
 )
-from workbench.search.web_options import WebOptions
+from workbench.search.web_options import Layer, WebOptions
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -130,8 +130,8 @@ class LeafWeb:
             *(self._ask_engine(ENGINES[name], query, step=step, retry=retry) for name in self.engines)
         )
         hits = [hit for reply in replies for hit in reply.hits]
-        hits = self._unblocked(search, hits)
-        hits = self._by_rules(search, merged(hits))
+        hits = merged(self._passed(search, hits, "blocking", self._blocked))
+        hits = self._passed(search, hits, "rules", lambda hit: late_by_rule(hit, self._cutoff))
         hits = ranked(hits, cleaned)
         picked = await self._by_model(search, hits, k, step=step, retry=retry)
         answers = tuple(dict.fromkeys(digest for reply in replies for digest in reply.answers))
@@ -241,30 +241,24 @@ class LeafWeb:
 
     # -- layers ----------------------------------------------------------------------------------------------
 
-    def _unblocked(self, search: str, hits: Sequence[Hit]) -> list[Hit]:
-        if "blocking" not in self._layers:
-            return list(hits)
-        passed = []
-        for hit in hits:
-            reason = self._blocking.reason(hit.url)
-            if not reason and is_archive(hit.url):
-                reason = "an archive's copy, which may be of any day: its page is opened by date instead"
+    def _passed(
+        self, search: str, hits: Sequence[Hit], layer: Layer, reason_of: Callable[[Hit], str]
+    ) -> list[Hit]:
+        """Return the hits against which a layer has no reason, where it is on, and record the others."""
+        reasons = [reason_of(hit) if layer in self._layers else "" for hit in hits]
+        for hit, reason in zip(hits, reasons, strict=True):
             if reason:
-                self._record(search, hit, "blocking", reason)
-            else:
-                passed.append(hit)
-        return passed
+                self._record(search, hit, layer, reason)
+        return [hit for hit, reason in zip(hits, reasons, strict=True) if not reason]
 
-    def _by_rules(self, search: str, hits: Sequence[Hit]) -> list[Hit]:
-        if "rules" not in self._layers:
-            return list(hits)
-        passed = []
-        for hit in hits:
-            if reason := late_by_rule(hit, self._cutoff):
-                self._record(search, hit, "rules", reason)
-            else:
-                passed.append(hit)
-        return passed
+    def _blocked(self, hit: Hit) -> str:
+        if reason := self._blocking.reason(hit.url):
+            return reason
+        return (
+            "an archive's copy, which may be of any day: its page is opened by date instead"
+            if is_archive(hit.url)
+            else ""
+        )
 
     async def _by_model(
         self, search: str, hits: Sequence[Hit], k: int, *, step: int, retry: int
@@ -373,10 +367,10 @@ async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, 
         question=as_of(node.statement, cutoff, kind="title"),
         cutoff=cutoff.shown,
         page=prompts.marks.quoted(text, "page"),
-    ).text
+    )
     request = ModelRequest(
         messages=(
-            Message(role="system", content=render("page_summary_system").text),
+            Message(role="system", content=render("page_summary_system")),
             Message(role="user", content=prompt),
         ),
         stage="summary",

@@ -177,10 +177,10 @@ def filter_request(
         cutoff=cutoff.shown,
         results=results,
         count=len(texts),
-    ).text
+    )
     return ModelRequest(
         messages=(
-            Message(role="system", content=prompts.render("leak_filter_system").text),
+            Message(role="system", content=prompts.render("leak_filter_system")),
             Message(role="user", content=text),
         ),
         stage=STAGE,

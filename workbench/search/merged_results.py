@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from workbench.search.engines import Hit
-from workbench.search.quality import QUALITIES, quality_of
+from workbench.search.quality import quality_of
+from workbench.search.sites import QUALITIES
 from workbench.search.urls import canonical_url, host_of
 
 #: Results of one host among the first; more of them come behind all others.

@@ -75,6 +75,12 @@ class DatedColumn:
     ahead: Cells | None = None
 
 
+def two_readings(option: str, words: str, choices: dict[str, str]) -> TwoReadings:
+    """Build the question which of two values of an option is meant; ``choices`` has what each of them means."""
+    first, second = (Option(option.replace("_", "-"), value) for value in choices)
+    return TwoReadings(f"{words} with ", first, " or ", second, option=option, choices=choices)
+
+
 def read_dates(column: Cells, name: str, reading: DateReading) -> DatedColumn:
     """Read a column's dates as they are written: labels keep their period, midnights of a zone are its days.
 
@@ -84,13 +90,20 @@ def read_dates(column: Cells, name: str, reading: DateReading) -> DatedColumn:
 
     column = column.reset_index(drop=True)
     if isinstance(column.dtype, pd.PeriodDtype):
-        return _within_years(_periods(column, name), name)
-    if isinstance(column.dtype, pd.DatetimeTZDtype):
-        utc = column.dt.tz_convert("UTC").dt.tz_localize(None).astype("datetime64[us]")
-        local = column.dt.tz_localize(None).astype("datetime64[us]")
-        return _within_years(_zoned(local, utc, reading.place), name)
-    if pd.api.types.is_datetime64_any_dtype(column):
-        return _within_years(_told(_naive(column.astype("datetime64[us]")), name, reading), name)
+        dates = _periods(column, name)
+    elif isinstance(column.dtype, pd.DatetimeTZDtype):
+        utc, local = column.dt.tz_convert("UTC").dt.tz_localize(None), column.dt.tz_localize(None)
+        dates = _zoned(local.astype("datetime64[us]"), utc.astype("datetime64[us]"), reading.place)
+    elif pd.api.types.is_datetime64_any_dtype(column):
+        dates = _naive(column.astype("datetime64[us]"))
+    else:
+        dates = _written_dates(column, name, reading)
+    return _within_years(_told(dates, name, reading), name)
+
+
+def _written_dates(column: Cells, name: str, reading: DateReading) -> DatedColumn:
+    import pandas as pd
+
     if pd.api.types.is_float_dtype(column) and bool((column.dropna() % 1 == 0).all()):
         column = column.astype("Int64")
     # equal texts are read once: a day of a million rows is one text
@@ -99,12 +112,8 @@ def read_dates(column: Cells, name: str, reading: DateReading) -> DatedColumn:
     filled = texts[~texts.str.casefold().isin(_NO_DATE)]
     if filled.empty:
         raise UsageError(f"the column {name} holds no date")
-
-    def row_of(index: int) -> int:
-        return int((places == index).argmax()) + 1
-
     try:
-        dates = _parsed(_Texts(filled, name, row_of), reading)
+        dates = _parsed(_Texts(filled, name, lambda index: int((places == index).argmax()) + 1), reading)
     except (ValueError, OverflowError) as error:
         raise UsageError(
             f"the column {name} holds no readable dates ({' '.join(str(error).split())[:120]})"
@@ -115,22 +124,18 @@ def read_dates(column: Cells, name: str, reading: DateReading) -> DatedColumn:
 
     ahead = None if dates.ahead is None else spread(dates.ahead)
     dates = DatedColumn(spread(dates.values.astype("datetime64[us]")), dates.grain, ahead)
-    dates = _within_years(_told(dates, name, reading), name)
-    if dates.grain == "instant" and not reading.zone and dates.ahead is not None and not dates.ahead.any():
+    if dates.grain == "instant" and not reading.zone and ahead is not None and not ahead.any():
         _refuse_unnamed(dates.values.dropna(), name)
     return dates
 
 
 def _refuse_unnamed(utc: Cells, name: str) -> None:
     for zone in _MIDNIGHTS:
-        if len(utc) > 1 and _midnights(utc + _ahead_in(utc, zone)):
-            raise TwoReadings(
-                f"all times of the column {name} are midnights in {zone} (row 1 is {utc.iloc[0].isoformat()}Z): say whose days they are with ",
-                Option("zone", zone),
-                ", or that they are instants with ",
-                Option("zone", "UTC"),
-                option="zone",
-                choices={zone: f"a row stands for its day in {zone}", "UTC": "a row is known at its time"},
+        if len(utc) > 1 and _midnights(clock_in(utc, zone)):
+            raise two_readings(
+                "zone",
+                f"all times of the column {name} are midnights in {zone} (row 1 is {utc.iloc[0].isoformat()}Z): say which is meant",
+                {zone: f"a row stands for its day in {zone}", "UTC": "a row is known at its time"},
             )
 
 
@@ -252,13 +257,12 @@ def _formed(texts: _Texts, form: str, reading: DateReading) -> DatedColumn:
             parsed = parsed.map(lambda day: _not_after(day, reading.last_year))
         elif reading.today is not None and bool((after := parsed.dt.date > reading.today).any()):
             index: Any = after.idxmax()
-            year, now = parsed[index].year, reading.today.year
-            raise TwoReadings(
+            year = parsed[index].year
+            raise two_readings(
+                "last_year",
                 f"the column {texts.name} holds {texts.cells[index]!r:.40} in row {texts.row_of(index)}, which may be {year} "
-                f"or {year - 100}: name the last year with ",
-                Option("last-year", str(now)),
-                option="last_year",
-                choices={str(now): f"{year - 100}", str(max(year, *parsed.dt.year)): f"{year}"},
+                f"or {year - 100}: name the last year",
+                {str(reading.today.year): f"{year - 100}", str(max(year, *parsed.dt.year)): f"{year}"},
             )
     if "%z" in form:
         return _zoned(parsed, parsed, reading.place)
@@ -314,28 +318,16 @@ def _by_numbers(texts: Cells, numbers: Cells, name: str) -> Cells:
         return pd.to_datetime(plain, format="%m/%d/%Y", errors="coerce")
     sign = numbers.iloc[0][2]
     forms = (f"%d{sign}%m{sign}%Y", f"%m{sign}%d{sign}%Y")
-    raise TwoReadings(
-        f"the column {name} holds dates such as {texts.iloc[0]}, which can be read in two ways: say which with ",
-        Option("date-format", forms[0]),
-        " or ",
-        Option("date-format", forms[1]),
-        option="date_format",
-        choices={forms[0]: "the day stands first", forms[1]: "the month stands first"},
+    raise two_readings(
+        "date_format",
+        f"the column {name} holds dates such as {texts.iloc[0]}, which can be read in two ways: say which",
+        {forms[0]: "the day stands first", forms[1]: "the month stands first"},
     )
 
 
 def _periods(column: Cells, name: str) -> DatedColumn:
     code, _, anchor = str(column.dtype)[len("period[") : -1].partition("-")
-    grains = {
-        "Y": "year",
-        "Q": "quarter",
-        "M": "month",
-        "W": "week",
-        "D": "day",
-        "B": "day",
-        "h": "1h",
-        "min": "1min",
-    }
+    grains = {"Y": "year", "Q": "quarter", "M": "month", "W": "week", "D": "day", "B": "day", "h": "1h", "min": "1min"}  # fmt: skip
     starts = column.dt.start_time.astype("datetime64[us]")
     if code in ("s", "ms", "us", "ns"):
         return DatedColumn(starts, "instant")
@@ -356,10 +348,15 @@ def in_utc(local: Cells, zone: str, *, first: bool = False) -> Cells:
     return utc
 
 
+def clock_in(utc: Cells, zone: str) -> Cells:
+    """Return what the clocks of a zone show at some instants."""
+    local: Cells = utc.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None)
+    return local.astype("datetime64[us]")
+
+
 def set_back(utc: Cells, zone: str) -> Cells:
     """Return which instants lie in the second of two hours that a zone's clocks show alike."""
-    local = utc.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None)
-    return in_utc(local, zone, first=True) < utc
+    return in_utc(clock_in(utc, zone), zone, first=True) < utc
 
 
 def _naive(values: Cells) -> DatedColumn:
@@ -373,8 +370,7 @@ def _told(dates: DatedColumn, name: str, reading: DateReading) -> DatedColumn:
         return dates
     local = dates.values
     utc = in_utc(local, reading.place)
-    clock_time = utc.dt.tz_localize("UTC").dt.tz_convert(reading.place).dt.tz_localize(None)
-    left_out = local.notna() & (clock_time != local)
+    left_out = local.notna() & (clock_in(utc, reading.place) != local)
     if left_out.any() and not reading.zone:
         row = int(left_out.to_numpy().argmax())
         raise UsageError(
@@ -404,7 +400,7 @@ def _first_time(local: Cells, twice: Cells) -> Cells:
 
 def _zoned(local: Cells, utc: Cells, zone: str) -> DatedColumn:
     """Return days if all stamps are midnights of the table's zone, of their own clocks or of UTC; else instants."""
-    there = utc.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None).astype("datetime64[us]")
+    there = clock_in(utc, zone)
     if _midnights(there):
         return DatedColumn(there, "day")
     for days in (local, utc):
@@ -476,15 +472,10 @@ def _as_said(dates: DatedColumn, grain_option: str, zone: str) -> DatedColumn:
     raise UsageError(Option("grain", grain_option), f": the dates are written as {written_as}")
 
 
-def _ahead_in(utc: Cells, zone: str) -> Cells:
-    local: Cells = utc.dt.tz_localize("UTC").dt.tz_convert(zone or DEFAULT_ZONE).dt.tz_localize(None)
-    return local - utc
-
-
 def _ahead(dates: DatedColumn, zone: str) -> Cells:
     """Return how far the clock of instants is ahead of UTC: their own clock, else that of a zone."""
     if dates.ahead is None or (zone and not dates.ahead.any()):
-        return _ahead_in(dates.values, zone)
+        return clock_in(dates.values, zone or DEFAULT_ZONE) - dates.values
     return dates.ahead
 
 
@@ -494,14 +485,11 @@ def _refuse_midnights(local: Cells) -> None:
     if midnight.mean() <= 0.5 or len(local) < 3:
         return
     odd, first = int((~midnight).to_numpy().argmax()), int(midnight.to_numpy().argmax())
-    raise TwoReadings(
+    raise two_readings(
+        "grain",
         f"{int(midnight.sum())} of {len(local)} dates are midnights (row {first + 1}) and row {odd + 1} ({local[odd].isoformat()}) "
-        "is not: say what a row stands for with ",
-        Option("grain", "day"),
-        " or ",
-        Option("grain", "instant"),
-        option="grain",
-        choices={"day": "a row stands for its whole day", "instant": "a row is known at its date"},
+        "is not: say what a row stands for",
+        {"day": "a row stands for its whole day", "instant": "a row is known at its date"},
     )
 
 
@@ -546,13 +534,10 @@ def _refuse_mixed(values: Cells, days: Cells) -> None:
             "one date tells nothing" if begins.all() else f"row {odd + 1} ({values[odd].date()}) does not"
         )
         first_row: Any = begins.idxmax()
-        raise TwoReadings(
-            f"{int(begun.sum())} of {len(days)} dates begin a {grain} (row {first_row + 1}) and {counterexample}: say what a row stands for with ",
-            Option("grain", grain),
-            " or ",
-            Option("grain", "day"),
-            option="grain",
-            choices={grain: f"a row stands for its whole {grain}", "day": "a row stands for its day alone"},
+        raise two_readings(
+            "grain",
+            f"{int(begun.sum())} of {len(days)} dates begin a {grain} (row {first_row + 1}) and {counterexample}: say what a row stands for",
+            {grain: f"a row stands for its whole {grain}", "day": "a row stands for its day alone"},
         )
 
 
@@ -576,16 +561,10 @@ def _bars(dates: DatedColumn, stamps: Cells) -> tuple[DatedColumn, str]:
     if share <= 0.1 or float((within == pace).mean()) <= 0.1:
         return dates, ""
     odd: Any = (within % pace != 0).idxmax()
-    raise TwoReadings(
-        f"most dates are {length} apart and row {int(odd) + 1} ({dates.values[odd].isoformat()}Z) is not: say what a row stands for with ",
-        Option("grain", length),
-        " or ",
-        Option("grain", "instant"),
-        option="grain",
-        choices={
-            length: f"a row stands for the {length} from its date on",
-            "instant": "a row is known at its date",
-        },
+    raise two_readings(
+        "grain",
+        f"most dates are {length} apart and row {int(odd) + 1} ({dates.values[odd].isoformat()}Z) is not: say what a row stands for",
+        {length: f"a row stands for the {length} from its date on", "instant": "a row is known at its date"},
     )
 
 
@@ -600,27 +579,17 @@ def period_ends(values: Cells, grain: str) -> Cells:
         return period_ends(values.dropna(), grain).reindex(values.index)
     if grain == "instant":
         return values + pd.Timedelta(1, unit="us")
-    if grain == "day":
-        return values + pd.Timedelta(1, unit="D")
     if grain == "week":
         first = values - pd.to_timedelta(values.dt.day_of_week, unit="D")
         starts = values.where(values.dt.day_of_week == 6, first)  # weeks of seven days from a Sunday on
         return starts + pd.Timedelta(7, unit="D")
     if grain not in MONTHS:
-        match = re.fullmatch(r"(\d+)(min|h|d)", grain)
-        assert match is not None, "checked where it was said"
-        units: Mapping[str, Any] = {"min": "min", "h": "h", "d": "D"}
-        return values + pd.Timedelta(int(match[1]), unit=units[match[2]])
+        return values + pd.Timedelta("1D" if grain == "day" else grain.replace("d", "D"))
     length = MONTHS[grain]
     month = values.dt.month - 1
-    begun = month.where(values.dt.day == 1, month // length * length)
-    return pd.to_datetime(
-        {
-            "year": values.dt.year + (begun + length) // 12,
-            "month": (begun + length) % 12 + 1,
-            "day": pd.Series(1, index=values.index),
-        }
-    ).astype("datetime64[us]")
+    after = month.where(values.dt.day == 1, month // length * length) + length
+    parts = {"year": values.dt.year + after // 12, "month": after % 12 + 1, "day": 1}
+    return pd.to_datetime(pd.DataFrame(parts)).astype("datetime64[us]")
 
 
 def known_after(dates: DatedColumn, zone: str) -> Cells:

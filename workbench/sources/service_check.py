@@ -14,7 +14,7 @@ import orjson
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies.base import stamp_of
-from proxies.asof.rows import RowStep, ShapeError, get, rewrite, steps_of
+from proxies.asof.rows import RowStep, ShapeError, get, rows_at, steps_of
 from proxies.asof.stamps import known_from
 from proxies.catalogue.schema import Endpoint, SourceInfo
 from proxies.errors import ProxyError
@@ -281,12 +281,4 @@ async def _call_example(
 
 
 def _rows_of(data: Any, endpoint: Endpoint) -> list[Row]:
-    rows: list[Row] = []
-
-    def collect(row: Any) -> Any:
-        if isinstance(row, dict):
-            rows.append(row)
-        return row
-
-    rewrite(data, endpoint.rows or "", collect)
-    return rows
+    return [row for row in rows_at(data, endpoint.rows or "") if isinstance(row, dict)]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from proxies.fetch.worker import process_pool
+from proxies.process_pool import process_pool
 from workbench.errors import Option, UsageError
 from workbench.sources.table_files import MOST_COLUMNS
 

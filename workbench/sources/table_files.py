@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxies.input_files import InputRefused, csv_columns, csv_encoding, csv_form
-from workbench.errors import Option, TwoReadings, UsageError
+from workbench.errors import Option, UsageError
+from workbench.sources.row_dates import two_readings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -207,13 +208,10 @@ def typed_columns(
         if column.decimals == "?" and bool(commas) == bool(points):
             place, cell = column.unclear
             without_signs = cell.replace(",", "").replace(".", "")
-            raise TwoReadings(
-                f"the column {name} can be read in two ways: {cell} in row {place + 1} is {without_signs} or {cell.replace(',', '.')}: say which with ",
-                Option("decimal", "."),
-                " or ",
-                Option("decimal", ","),
-                option="decimal",
-                choices={
+            raise two_readings(
+                "decimal",
+                f"the column {name} can be read in two ways: {cell} in row {place + 1} is {without_signs} or {cell.replace(',', '.')}: say which",
+                {
                     sign: f"{cell} is {cell.replace(',', '.') if sign in cell else without_signs}"
                     for sign in ".,"
                 },

@@ -96,28 +96,21 @@ def to_do(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str, An
             continue
         seen.add(claim)
         state = str(row.get("state") or row.get("status") or "")
-        entry = {"run_id": row["run_id"], "claim": str(row.get("statement") or row["run_id"])}
         days = _days_to(row, now)
         if state in _ASKS:
             reason = str(row.get("reason") or "").strip()
-            acts.append({**entry, "kind": state, "words": f"{_ASKS[state]}{f': {reason}' if reason else ''}"})
+            kind, words = state, f"{_ASKS[state]}{f': {reason}' if reason else ''}"
         elif (review := row.get("next_review")) is not None and review <= now:
-            acts.append(
-                {**entry, "kind": "due", "words": f"Review has been due since {day_words(review.date())}."}
-            )
+            kind, words = "due", f"Review has been due since {day_words(review.date())}."
         elif days is not None and days < 0:
-            acts.append(
-                {**entry, "kind": "over", "words": f"Closed {counted(-days, 'day')} ago. Record the outcome."}
-            )
+            kind, words = "over", f"Closed {counted(-days, 'day')} ago. Record the outcome."
         elif days is not None and days <= _NEAR_DAYS:
             left = "today" if days == 0 else f"in {counted(days, 'day')}"
-            acts.append(
-                {
-                    **entry,
-                    "kind": "soon",
-                    "words": f"Closes {left}. Probability {percent(row['p'])}: review it.",
-                }
-            )
+            kind, words = "soon", f"Closes {left}. Probability {percent(row['p'])}: review it."
+        else:
+            continue
+        claimed = str(row.get("statement") or row["run_id"])
+        acts.append({"run_id": row["run_id"], "claim": claimed, "kind": kind, "words": words})
     return acts
 
 

@@ -47,15 +47,13 @@ def input_split(
 
     changed = any(list(before[name]) != revised[name] for name in before)
     grown = any(new.values())
-    start, start_revised = chance(before), chance(revised) if changed else None
-    if start_revised is None:
-        start_revised = start
-    flat = chance(still(before)) if grown else start
-    flat_revised = (chance(still(revised)) if changed else flat) if grown else start_revised
-    full = (chance(moved(before)) if changed else None) if grown else start
-    end = chance(after)
-    if full is None:
-        full = end
+    start, end = chance(before), chance(after)
+    start_revised = chance(revised) if changed else start
+    flat, flat_revised, full = start, start_revised, start
+    if grown:
+        flat = chance(still(before))
+        flat_revised = chance(still(revised)) if changed else flat
+        full = chance(moved(before)) if changed else end
     # The three orders in which new rows follow the passing of time: time rows revisions, time revisions rows, revisions time rows.
     return {
         "rows": ((full - flat) + 2 * (end - flat_revised)) / 3,

@@ -27,7 +27,7 @@ from workbench.views.kept_changes import since_line
 from workbench.whatif.stored_reports import root_prior, run_base_rate
 
 if TYPE_CHECKING:
-    from workbench.audit.badges import Badge
+    from workbench.audit.run_audit import Badge
     from workbench.whatif.band import Band
 
 
@@ -184,7 +184,7 @@ class RunView:
 
     def badges_in_steps(self) -> "Steps[list[Badge]]":
         """Make the `badges`, in steps where there has to be an audit."""
-        from workbench.audit.badges import run_badges
+        from workbench.audit.run_audit import run_badges
 
         with Store(self.home) as store:
             return (yield from run_badges(store, self.state))

@@ -190,6 +190,8 @@ def work_words(state: RunState, phase: str, stages: Stages) -> str:
 
 def resolution_lines(state: RunState) -> list[str]:
     """Return how a claim resolves: up to when data are used, and which series decides on which day, with the notes of its reading."""
+    from workbench.questions.claims import ON_A_DAY
+
     cutoff = state.parsed_cutoff()
     lines = [
         f"data of {day_words(date.fromisoformat(state.cutoff_instant[:10]))}, live"
@@ -198,10 +200,10 @@ def resolution_lines(state: RunState) -> list[str]:
     ]
     reading = state.read_as or {}
     try:
-        end = day_words(date.fromisoformat(str(reading.get("end"))))
-    except ValueError:  # none, or a stranger's package names no day there
+        end = day_words(date.fromisoformat(str(reading["claim"]["end"])))
+    except (KeyError, TypeError, ValueError):  # none, or a stranger's package names no day there
         return lines
-    when = "on" if reading.get("window") == "on" else "by"
+    when = "on" if reading["claim"].get("pattern") in ON_A_DAY else "by"
     lines.append(f"resolves {when} {end} by {_series_words(reading)}")
     if plain_numbers(text := str(reading.get("text", ""))) != plain_numbers(state.statement):
         lines.append(f'read from "{printable(text, keep="")}"')
@@ -210,10 +212,11 @@ def resolution_lines(state: RunState) -> list[str]:
 
 def _series_words(reading: Mapping[str, Any]) -> str:
     """Name the series of a stored reading as people do, followed by its reference."""
-    name = printable(str(reading.get("series")), keep="")
+    series = [str(name) for name in (reading["claim"].get("series"), reading["claim"].get("other")) if name]
     article = _article(str(reading.get("statement", "")))
     if article is None:
-        return f"the series {name}"
+        return f"the series {printable(' and '.join(series), keep='')}"
+    name = printable(" and ".join(name if ":" in name else f"embedded:{name}" for name in series), keep="")
     return name if article == name else f"{article} ({name})"
 
 

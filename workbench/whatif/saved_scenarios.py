@@ -48,75 +48,54 @@ def save_scenario(
         else:
             state = seen.copy()
             state.scenarios = scenario_set(store, run_id)
-        book = _record_edits(
-            store,
-            state,
-            name,
-            edits,
-            author=author,
-            rationale=rationale,
-            probability=probability,
-            base_seq=base_seq,
-        )
-    return book[name].seq
-
-
-def _record_edits(
-    store: Store,
-    state: RunState,
-    name: str,
-    edits: Sequence[Edit],
-    *,
-    author: str,
-    rationale: str,
-    probability: float | None = None,
-    base_seq: int | None = None,
-) -> ScenarioSet:
-    """Return the run's scenarios with the edits in; the caller folded ``state`` in the transaction that is open."""
-    state.require_installed()
-    saved = state.scenarios.scenarios.get(name)
-    # Played for what it raises: an edit that does not fit is refused before the first record is made.
-    play(state.tree, [*(saved.edits if saved else ()), *edits])
-    if probability is not None:
-        _check_share(state.scenarios, name, probability)
-    group = _Group(store, state.run_id, state.scenarios, name, author)
-    if saved is None:
-        if base_seq is not None:
-            # Raises for a scenario that does not exist: a base_seq means that the caller has seen one.
-            state.scenarios[name]
-        seq = group.keep("open", None, rationale=rationale, probability=probability)
-    else:
-        seq = saved.seq if base_seq is None else base_seq
+        state.require_installed()
+        saved = state.scenarios.scenarios.get(name)
+        # Played for what it raises: an edit that does not fit is refused before the first record is made.
+        play(state.tree, [*(saved.edits if saved else ()), *edits])
         if probability is not None:
-            seq = group.keep("weigh", seq, probability=probability)
-    group.keep_edits(seq, edits)
-    return group.book
+            _check_share(state.scenarios, name, probability)
+        group = _Group(store, run_id, state.scenarios, name, author)
+        if saved is None:
+            if base_seq is not None:
+                # Raises for a scenario that does not exist: a base_seq means that the caller has seen one.
+                state.scenarios[name]
+            seq = group.keep("open", None, rationale=rationale, probability=probability)
+        else:
+            seq = saved.seq if base_seq is None else base_seq
+            if probability is not None:
+                seq = group.keep("weigh", seq, probability=probability)
+        return group.keep_edits(seq, edits)
 
 
 def change_scenario(
-    store: Store, run_id: str, action: Action, name: str, *, author: str = "", base_seq: int | None = None
+    store: Store,
+    run_id: str,
+    action: Action,
+    name: str,
+    *,
+    author: str = "",
+    base_seq: int | None = None,
+    rationale: str = "",
 ) -> None:
-    """Undo, redo or close a scenario, as it now stands or as of ``base_seq``; raises ``EditConflict`` if it changed."""
+    """Undo, redo, annotate or close a scenario, as it now stands or as of ``base_seq``; raises ``EditConflict`` if it changed.
+
+    ``rationale`` is the assumption that it is annotated with, and why; the words before stay in the log.
+    """
     with store.transaction():
         book = load_state(store, run_id).scenarios
         seq = book[name].seq if base_seq is None else base_seq
-        _Group(store, run_id, book, name, author).keep(action, seq)
+        _Group(store, run_id, book, name, author).keep(action, seq, rationale=rationale)
 
 
-def duplicate_scenario(store: Store, run_id: str, name: str, copy: str, *, author: str = "") -> None:
-    """Open a scenario with the edits and the rationale of another; it is not weighed, or the mix would count both.
+def copy_scenario(
+    store: Store, run_id: str, name: str, new: str, *, author: str = "", closes: bool = False
+) -> None:
+    """Open a scenario with the edits and the rationale of another, which is closed where ``closes``: it goes on under the new name.
+
+    A copy beside the old one is not weighed, or the mix would count both. All of it is one transaction.
 
     Raises `UsageError`: The new name is empty, ``base`` or taken.
     """
-    _copy(store, run_id, name, copy, author=author, closes=False)
-
-
-def rename_scenario(store: Store, run_id: str, name: str, new: str, *, author: str = "") -> None:
-    """Go on with a scenario under another name: opened with all it holds, the old one closed, in one transaction."""
-    _copy(store, run_id, name, new, author=author, closes=True)
-
-
-def _copy(store: Store, run_id: str, name: str, new: str, *, author: str, closes: bool) -> None:
     new = check_name(new).strip()
     with store.transaction():
         book = load_state(store, run_id).scenarios
@@ -129,13 +108,6 @@ def _copy(store: Store, run_id: str, name: str, new: str, *, author: str, closes
         probability = old.probability if closes else None
         seq = group.keep("open", None, rationale=old.rationale, probability=probability)
         group.keep_edits(seq, old.edits)
-
-
-def annotate_scenario(store: Store, run_id: str, name: str, rationale: str, *, author: str = "") -> None:
-    """Write down a scenario's assumption, and why; the words before stay in the log."""
-    with store.transaction():
-        book = load_state(store, run_id).scenarios
-        _Group(store, run_id, book, name, author).keep("annotate", book[name].seq, rationale=rationale)
 
 
 class _Group:
@@ -244,23 +216,19 @@ class SavedScenarios:
     def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> dict[str, Any]:
         """Keep edits as a new scenario and return the table with it, as ``table`` would.
 
-        The log is folded once for the check, the records and the table: of a long run that is what takes the time.
+        The log is folded once for the check and the table: of a long run that is what takes the time.
 
         Raises `UsageError`: The name is in use, or there is nothing to keep.
         """
         name = check_name(name).strip()
         if not edits:
             raise UsageError("there is no edit to save yet: change a probability first")
-        store = Store(self.home)
-        try:
-            with store.transaction():
-                state = load_state(store, self.run_id)
-                if name in state.scenarios.scenarios:
-                    raise UsageError(
-                        f"a scenario {name!r} already exists: choose another name, or ",
-                        command("scenarios", self.run_id, close=name),
-                    )
-                book = _record_edits(store, state, name, edits, author=author, rationale=rationale)
-                return scenario_table(state.tree, book, now=utc_now())
-        finally:
-            store.close()
+        with Store(self.home) as store, store.transaction():
+            state = load_state(store, self.run_id)
+            if name in state.scenarios.scenarios:
+                raise UsageError(
+                    f"a scenario {name!r} already exists: choose another name, or ",
+                    command("scenarios", self.run_id, close=name),
+                )
+            save_scenario(store, self.run_id, name, edits, author=author, rationale=rationale, seen=state)
+            return scenario_table(state.tree, scenario_set(store, self.run_id), now=utc_now())

@@ -14,7 +14,7 @@ from workbench.widgets.page_terms import line_on_page
 from workbench.widgets.panels import other_findings, rendered
 
 if TYPE_CHECKING:
-    from workbench.audit.badges import Badge
+    from workbench.audit.run_audit import Badge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

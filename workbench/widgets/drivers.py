@@ -15,8 +15,9 @@ from workbench.synthesis.sensitivity.assumptions import assumed_by, assumption_d
 from workbench.synthesis.sensitivity.paths import TornadoRow
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
 from workbench.synthesis.whatif.evaluation import reachable_ranges
+from workbench.views.run_view import RunView
 from workbench.whatif.tree_documents import contribution, driver_rows_in_steps
-from workbench.whatif.typed_values import parse_probability
+from workbench.whatif.typed_values import market_of, parse_probability
 from workbench.widgets.fields import action, box, field, look, plain_widget
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.page_terms import on_page
@@ -32,11 +33,9 @@ _NAMED = 8
 class Drivers:
     """The tornado of a tree, and the questions about it; ``show`` brings both in step with an edited tree."""
 
-    def __init__(
-        self, references: dict[str, float | None], on_select: Callable[[str], None], mark: str = ""
-    ) -> None:
-        self._mark = mark
-        self._base_rate = references.get("base rate")
+    def __init__(self, run: RunView, on_select: Callable[[str], None]) -> None:
+        references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": market_of(run.state)}
+        self._mark, self._base_rate = run.mark, run.base_rate
         self.chart = Panel()
         self.chart.on_select = on_select
         self.chart.on_open = lambda _name: self._unfold()
@@ -123,13 +122,13 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         asking.add_class("wb-labelled")
         super().__init__([asking, self.answer], layout=look(ipywidgets.Layout))
         self._tree: Tree | None = None
-        self._answering: Callable[[], None] | None = None
+        self._asked = False
 
     def show(self, tree: Tree) -> None:
         """Answer what was asked for this tree."""
         self._tree = tree
-        if self._answering is not None:
-            self._answering()
+        if self._asked:
+            self._answer()
 
     def ask_for(self, target: str) -> None:
         """Ask what it would take to be there, as if it had been typed."""
@@ -137,15 +136,13 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         self._reach()
 
     def _reach(self) -> None:
-        self._answering = lambda: self._answer(
-            lambda tree: ways_html(tree, parse_probability(self.target.value))
-        )
-        self._answering()
+        self._asked = True
+        self._answer()
 
-    def _answer(self, work: Callable[[Tree], str]) -> None:
+    def _answer(self) -> None:
         assert self._tree is not None
         try:
-            self.answer.value = work(self._tree)
+            self.answer.value = ways_html(self._tree, parse_probability(self.target.value))
         except WorkbenchError as error:
             self.answer.value = refusal(on_page(error))
 

@@ -621,6 +621,11 @@ def note(line: str) -> str:
     return rendered("notice", line=line, refused=False)
 
 
+def told(line: str, refused: bool) -> str:
+    """Return a line that says that something was done, or why not; nothing of an empty one."""
+    return (refusal(line) if refused else note(line)) if line else ""
+
+
 def planned(run_id: str) -> str:
     """Return the line that leads from the form to the run that was just planned."""
     return rendered("planned", run_id=run_id)

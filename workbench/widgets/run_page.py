@@ -30,7 +30,7 @@ from workbench.widgets.run_tabs import TabBar, tab_panel
 from workbench.widgets.side_panels import SurroundingPanes
 
 if TYPE_CHECKING:
-    from workbench.audit.badges import Badge
+    from workbench.audit.run_audit import Badge
     from workbench.whatif.band import Band
 
 
@@ -61,8 +61,7 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
         self.tree = edits.tree
         self.header = Panel()
         self.market = market_of(run.state)
-        references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": self.market}
-        self.drivers = Drivers(references, edits.choose, run.mark)
+        self.drivers = Drivers(run, edits.choose)
         self.follower = Follower(run)
         self.poller = Poller(self.look)
         self.working = Working(self.follower, self._take_edits_into_plan, self._follow, self.said)

@@ -253,7 +253,7 @@ class SurroundingPanes(EditBar):
 
     def say(self, line: str, refused: bool) -> None:
         """Show one line on what was kept, or why not; an empty one takes the last away."""
-        self.line.value = (panels.refusal(line) if refused else panels.note(line)) if line else ""
+        self.line.value = panels.told(line, refused)
 
     def show_edits(self, node: NodeId, dark: bool) -> None:
         """Bring every pane in step with the edits."""

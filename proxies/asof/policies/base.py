@@ -1,7 +1,7 @@
 """Define a policy: a request, a plan for the upstream, a judge of rows.
 
-A policy is two pure functions. ``prepare`` turns a checked request into what is sent (or refuses, or says that the whole
-window lies after the cutoff). ``judge`` makes, once per answer, the `Judge` that says for each row why it must go. Neither
+A policy is two pure functions, neither of which is called without a cutoff. ``prepare`` turns a checked request into what is sent (or
+refuses, or says that the whole window lies after the cutoff). ``judge`` makes, once per answer, the `Judge` that says for each row why it must go. Neither
 does I/O nor looks at a clock.
 """
 
@@ -16,7 +16,7 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.market_hours import day_end
 from proxies.asof.rows import get
 from proxies.asof.stamps import Stamp, known_from
-from proxies.catalogue.schema import AsOf, Endpoint, StampRow
+from proxies.catalogue.schema import AsOf, Endpoint, StampRow, Window
 from proxies.json_text import Fields
 
 LATE = "known on or after the cutoff"
@@ -31,6 +31,23 @@ class ApiRequest:
 
     endpoint: Endpoint
     params: Fields
+
+    @property
+    def as_of(self) -> AsOf:
+        """The as-of rule of the endpoint."""
+        return self.endpoint.as_of
+
+    @property
+    def window(self) -> Window:
+        """The window of the as-of rule, for policies that the loader gives to no row without one."""
+        assert self.as_of.window is not None, "the loader checks it"
+        return self.as_of.window
+
+    @property
+    def stamp(self) -> StampRow:
+        """The stamp of the as-of rule, for policies that the loader gives to no row without one."""
+        assert self.as_of.stamp is not None, "the loader checks it"
+        return self.as_of.stamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +66,7 @@ class Lookup:
 
     def spared_by(self, answers: Mapping[str, tuple[str, bytes] | None]) -> bool:
         """Whether the raw answers so far, (source, body) by name, make this lookup needless."""
-        # bytes are compared and nothing is parsed: a large body is the worker's to read
+        # bytes are compared and nothing is parsed, for a large body would hold the loop
         bodies = [(answers.get(name) or ("", b""))[1].strip() for name in self.unless]
         return bool(bodies) and all(body not in (b"", b"[]", b"{}", b"null") for body in bodies)
 
@@ -80,15 +97,13 @@ class PolicyContext:
     @property
     def as_of(self) -> AsOf:
         """The as-of rule of the request's endpoint."""
-        return self.request.endpoint.as_of
+        return self.request.as_of
 
 
 class AskAgain(Exception):
     """The answer needs other parameters, or lookups that its rows call for."""
 
     def __init__(self, params: Fields, lookups: Sequence[Lookup] = ()) -> None:
-        # handed to Exception as well: an exception is pickled by its args, and this one comes back from the worker
-        super().__init__(dict(params), tuple(lookups))
         self.params = dict(params)
         self.lookups = tuple(lookups)
 
@@ -104,7 +119,7 @@ class Judge:
         return list(map(self.reason, rows))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Policy:
     """A policy's two halves."""
 
@@ -176,8 +191,7 @@ def stamp_for(request: ApiRequest, row: StampRow) -> Stamp:
 
 def by_stamp(context: PolicyContext, row_stamp: StampRow | None = None) -> Judge:
     """Return a judge that lets rows stay whose stamp was known before the cutoff; rows without a readable one go."""
-    row = row_stamp or context.as_of.stamp
-    assert row is not None, "the loader checks that these policies have a stamp"
+    row = row_stamp or context.request.stamp
     stamp = stamp_for(context.request, row)
     if row.field.startswith("param:"):
         # the date is in the request: every row shares its verdict

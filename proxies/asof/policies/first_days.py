@@ -18,7 +18,7 @@ from proxies.asof.policies.base import (
     Reason,
     stamp_of,
 )
-from proxies.asof.rows import ShapeError, get, rewrite
+from proxies.asof.rows import ShapeError, get, rows_at
 from proxies.asof.stamps import known_from
 from proxies.catalogue.schema import Endpoint, First
 from proxies.errors import CutoffRefused
@@ -36,18 +36,11 @@ def require_first_days(context: PolicyContext, payload: Any) -> None:
     later.
     """
     first, endpoint = context.as_of.first, context.request.endpoint
-    if first is None or context.cutoff.live:
+    if first is None:
         return
-    hits: dict[str, None] = {}
-
-    def note(row: Any) -> Any:
-        value = get(row, first.of)
-        if isinstance(value, str) and value:
-            hits[value] = None
-        return row
-
     assert endpoint.rows is not None, "the loader checks that strip_fields has rows"
-    rewrite(payload, endpoint.rows, note)
+    values = (get(row, first.of) for row in rows_at(payload, endpoint.rows))
+    hits = dict.fromkeys(value for value in values if isinstance(value, str) and value)
     names = list(islice(hits, MOST_HITS))
     missing = [name for name in names if _name(name) not in context.lookups]
     if missing:
@@ -101,16 +94,8 @@ def by_first_day(context: PolicyContext) -> Judge:
 
 
 def _days(payload: Any, first: First, stamp: Any) -> list[datetime]:
-    days: list[datetime] = []
-
-    def read(row: Any) -> Any:
-        known_at = known_from(get(row, first.stamp.field), stamp)
-        if known_at is not None:
-            days.append(known_at)
-        return row
-
     try:
-        rewrite(payload, first.rows, read)
+        known = [known_from(get(row, first.stamp.field), stamp) for row in rows_at(payload, first.rows)]
     except ShapeError:
         return []
-    return days
+    return [day for day in known if day is not None]

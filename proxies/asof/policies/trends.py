@@ -15,11 +15,11 @@ from proxies.asof.policies.base import (
     AskAgain,
     Judge,
     Plan,
-    Policy,
     PolicyContext,
     Reason,
     pass_rows,
 )
+from proxies.asof.policies.windows import all_later
 from proxies.asof.rows import get
 from proxies.asof.stamps import month_end
 from proxies.errors import CutoffRefused, ParameterInvalid
@@ -32,25 +32,17 @@ _FIRST = date(2004, 1, 1)
 _DAILY, _WEEKLY = 269, 1890
 
 
-def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
+def before_cutoff(request: ApiRequest, cutoff: Cutoff) -> Plan:
     """Return the request with an explicit window that ends on the last visible day or before.
 
     Raises `ParameterInvalid`: The window is written in no known form.
     """
-    window = request.endpoint.as_of.window
-    assert window is not None, "the loader checks that window_end has a window"
-    name = window.text
+    name = request.window.text
     requested = str(request.params.get(name) or request.endpoint.params[name].default)
-    if cutoff.live:
-        return Plan(params=dict(request.params))
     last = cutoff.last_visible_day
     start, end = bounds(requested, last)
     if start > end:
-        return Plan(
-            params=dict(request.params),
-            empty=True,
-            clamped=(f"{name}: the whole window lies after the cutoff",),
-        )
+        return all_later(request, name)
     end = edge(start, end, last)
     sent = f"{start.isoformat()} {end.isoformat()}"
     clamped = () if sent == requested else (f"{name}: {requested} -> {sent}",)
@@ -113,14 +105,12 @@ def edge(start: date, end: date, last: date) -> date:
     return end.replace(day=1) - timedelta(days=1)
 
 
-def judge(context: PolicyContext) -> Judge:
+def whole_buckets(context: PolicyContext) -> Judge:
     """Return a judge that lets whole answers through, and otherwise asks again with an earlier end."""
     cutoff, path = context.cutoff, context.request.endpoint.path
-    stamp, window = context.as_of.stamp, context.as_of.window
+    stamp, name = context.as_of.stamp, context.request.window.text
     if stamp is None:
         return pass_rows(context)
-    assert window is not None, "the loader checks that window_end has a window"
-    name = window.text
     before: list[datetime] = []
 
     def reason(row: Any) -> Reason:
@@ -142,6 +132,3 @@ def judge(context: PolicyContext) -> Judge:
         return None
 
     return Judge(reason)
-
-
-WINDOW_END = Policy(prepare=prepare, judge=judge)

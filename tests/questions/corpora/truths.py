@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-from tests.questions.corpora.verdicts import judged, judged_none, same_relation
-from workbench.questions.readings.slots import Readings, SlotReading
+from tests.questions.corpora.verdicts import Said, judged, judged_none, said, same_relation, source_of
+from workbench.questions.readings.slots import ClaimReading, Readings
 
 #: The series of the set that this product calls otherwise; two names for a difference of two.
 SERIES = {
@@ -28,8 +28,8 @@ _START = timedelta(days=4)
 ACCEPTED = {
     17: "The BAA-AAA spread is above 1 on 2015-06-30",
     27: "The VIX closes 100% or more above its last known close at least once through 2018-11-14",
-    29: "Palladium less platinum is above 0 on 2018-12-31",
-    67: "Brent crude oil less WTI crude oil is below 10 on 2011-12-30",
+    29: "yahoo:PA=F less yahoo:PL=F closes above 0 on 2018-12-31",
+    67: "yahoo:BZ=F less WTI crude oil closes below 10 on 2011-12-30",
     135: "The S&P 500 closes higher on at least 5 consecutive days from 2017-02-28 to 2017-03-31",
     146: "The S&P 500 closes 12% or more below its highest close of the window from 2015-12-31 to 2016-12-31",
 }
@@ -44,7 +44,7 @@ def truth_verdict(found: Readings, row: Mapping[str, Any]) -> str:
         return _hole_verdict(found, truth, today)
     ways = truth.get("ways", [truth])
 
-    def right(reading: SlotReading) -> bool:
+    def right(reading: ClaimReading) -> bool:
         return reading.statement == ACCEPTED.get(row["id"]) or any(_says(reading, way, today) for way in ways)
 
     return judged(found, right)
@@ -61,38 +61,41 @@ def _hole_verdict(found: Readings, truth: Mapping[str, Any], today: date) -> str
     return "suggested" if any(_says(each, truth["rest"], today) for each in found.others) else "wrong"
 
 
-def _says(reading: SlotReading, truth: Mapping[str, Any], today: date) -> bool:
-    return (
-        _same_series(reading, truth)
-        and _same_relation(reading, truth)
-        and _same_level(reading, truth)
-        and _same_days(reading, truth, today)
+def _says(reading: ClaimReading, truth: Mapping[str, Any], today: date) -> bool:
+    return any(
+        _same_series(each, truth)
+        and _same_relation(each, truth)
+        and _same_level(each, truth)
+        and _same_days(each, truth, today)
+        for each in said(reading)
     )
 
 
-def _same_series(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
+def _same_series(reading: Said, truth: Mapping[str, Any]) -> bool:
     if "series" not in truth:
         return True
-    named = [SERIES.get(each, each).lower() for each in (truth["series"], truth.get("other_series")) if each]
-    series = [each.lower() for each in reading.series]
+    named = [
+        source_of(SERIES.get(each, each)) for each in (truth["series"], truth.get("other_series")) if each
+    ]
+    series = list(reading.series)
     if truth["relation"] == "beats" and reading.comparison in ("below", "at_most"):
         series.reverse()  # "A trails B" is "B beats A"
     return series == named
 
 
-def _same_relation(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
+def _same_relation(reading: Said, truth: Mapping[str, Any]) -> bool:
     wanted, of_rate = truth["relation"], truth.get("series") in _RATES
     if of_rate and (found := same_relation(reading, "sixth", f"{wanted} of a rate")) is not None:
         return found
     # Of a series with a value a month the average of one month is that value.
-    if reading.relation == "mean" and reading.series[0] in ("embedded:BAA", "embedded:AAA") and _days(reading) <= 31:  # fmt: skip
+    if reading.relation == "mean" and reading.series[0] in ("baa", "aaa") and _days(reading) <= 31:  # fmt: skip
         reading = replace(reading, relation="level") if wanted in ("above", "below", "at_least", "at_most") else reading  # fmt: skip
     return bool(
         same_relation(reading, "sixth", wanted)
     )  # "outside" and "other" have no row: no reading says them
 
 
-def _same_level(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
+def _same_level(reading: Said, truth: Mapping[str, Any]) -> bool:
     wanted, scale = truth.get("level"), _SCALES.get(truth.get("unit", ""), 1.0)
     if wanted is None:
         return True
@@ -103,7 +106,7 @@ def _same_level(reading: SlotReading, truth: Mapping[str, Any]) -> bool:
     return all(is_ is not None and abs(abs(is_) - scale * value) <= 1e-4 * abs(value) for is_, value in zip(read, values, strict=True))  # fmt: skip
 
 
-def _same_days(reading: SlotReading, truth: Mapping[str, Any], today: date) -> bool:
+def _same_days(reading: Said, truth: Mapping[str, Any], today: date) -> bool:
     if not truth.get("end"):
         return True
     end, start = date.fromisoformat(truth["end"]), truth.get("start")
@@ -123,5 +126,5 @@ def _one_day(a: date, b: date) -> bool:
     return all((first + timedelta(days=i)).weekday() >= 5 for i in range(1, (last - first).days + 1))
 
 
-def _days(reading: SlotReading) -> int:
+def _days(reading: Said) -> int:
     return (reading.end - reading.start).days if reading.end and reading.start else 366

@@ -4,15 +4,18 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from workbench.questions.claims import ON_A_DAY
 from workbench.questions.readings.calendar_days import exchange_holiday
+from workbench.questions.readings.lexicon import lexicon
 from workbench.questions.readings.read import read
-from workbench.questions.readings.slots import Readings, SlotReading
+from workbench.questions.readings.slots import ClaimReading, Readings
+from workbench.questions.series.embedded_series import SERIES as EMBEDDED
 
 HERE = Path(__file__).parent
 #: Names that the blind corpus has for series, and those of this product.
@@ -35,8 +38,6 @@ SERIES = {
     "Henry Hub natural gas": "natural gas", "German 10-year Bund yield": "German 10-year yield", "new home sales": "US home sales",
     "3-month LIBOR": "3-month rate", "3-month Treasury bill yield": "3-month rate",
 }  # fmt: skip
-#: The same by reference, where a text names them so.
-REFERENCES = {"yahoo:AAPL": "AAPL", "fred:UNRATE": "US unemployment rate"}
 #: Two series whose difference is one by itself here.
 SPREADS = {
     ("embedded:BAA", "embedded:AAA"): "embedded:SPREAD",
@@ -59,7 +60,78 @@ class Verdict:
     label: Any
 
 
-def fits(reading: SlotReading, label: dict[str, Any]) -> bool:
+@dataclass(frozen=True)
+class Said:
+    """A claim in the words of the corpora: which of them has what series, and how it stands to what level over what days."""
+
+    series: tuple[str, ...]
+    relation: str
+    comparison: str
+    level: float | None
+    upper: float | None
+    window: str
+    start: date | None
+    end: date
+    times: int
+    never: bool
+    statement: str
+
+
+_RELATIONS = {
+    "range": "level", "inside": "stay", "points": "change", "average": "average_gap", "cross": "average_cross", "relative": "beats",
+    "highest": "maximum", "lowest": "minimum", "move": "move_by", "step": "any_step", "peak": "from_peak", "first_move": "first",
+    "trough": "from_trough",
+}  # fmt: skip
+_GROWTH = {"year": "growth_yoy", "month": "growth_mom", "quarter": "growth_qoq", None: "growth_annualized"}
+_ON_A_DAY = (*ON_A_DAY, "growth")
+
+
+def said(reading: ClaimReading) -> list[Said]:
+    """Return what a reading says; of a change since a month or a year before also as growth."""
+    claim = reading.says
+    names = tuple(name.lower() for name in (claim.series, claim.other) if name)
+    relation, comparison, never = (
+        _RELATIONS.get(claim.pattern, claim.pattern),
+        str(claim.comparison),
+        claim.never,
+    )
+    if claim.pattern == "record":
+        relation = "new_high" if claim.side == "above" else "new_low"
+    if claim.pattern.startswith("growth"):
+        relation = _GROWTH[claim.every]
+    if claim.pattern == "touch" and never and claim.side != "toward":
+        relation, never = "stay", False
+        comparison = "below" if claim.side == "above" else "above"
+    if claim.upper is not None and relation != "first":
+        comparison = "between"
+    window = {"release": "next_release", "meeting": "next_meeting"}.get(claim.event) or ("on" if claim.pattern in _ON_A_DAY else "by")  # fmt: skip
+    plain = Said(names, relation, comparison, claim.level, claim.upper, window, claim.start, claim.end, claim.times, never, reading.statement)  # fmt: skip
+    if claim.pattern != "change" or claim.start is None:
+        return [plain]
+    months = (claim.end.year - claim.start.year) * 12 + claim.end.month - claim.start.month
+    grown = {12: "growth_yoy", 1: "growth_mom"}.get(months)
+    return [plain, replace(plain, relation=grown)] if grown else [plain]
+
+
+@cache
+def _sources() -> dict[str, str]:
+    """What claims name series by, by the names that the corpora have for them."""
+    known = lexicon()
+    tickers = {ticker.upper(): known.listed.get(ticker) or f"yahoo:{ticker.upper()}" for ticker in known.companies.values()}  # fmt: skip
+    series = {ref: str(row["source"]) for ref, row in known.series.items() if "source" in row}
+    return {**{f"embedded:{name}": name for name in EMBEDDED}, **tickers, **series}
+
+
+def source_of(name: str) -> str:
+    """What a claim names a series of the corpora by."""
+    return _sources().get(name, name).lower()
+
+
+def fits(reading: ClaimReading, label: dict[str, Any]) -> bool:
+    return any(_fits(each, label) for each in said(reading))
+
+
+def _fits(reading: Said, label: dict[str, Any]) -> bool:
     return (
         _same_series(reading, label)
         and _same_relation(reading, label["relation"])
@@ -68,11 +140,10 @@ def fits(reading: SlotReading, label: dict[str, Any]) -> bool:
     )
 
 
-def _same_series(reading: SlotReading, label: dict[str, Any]) -> bool:
+def _same_series(reading: Said, label: dict[str, Any]) -> bool:
     named = [SERIES.get(each, each) for each in (label["series"], label["second"]) if each]
-    if tuple(named) in SPREADS and reading.series == (SPREADS[named[0], named[1]],):
-        return True
-    return [REFERENCES.get(each, each).lower() for each in reading.series] == [each.lower() for each in named]
+    spread = SPREADS.get(tuple(named))  # type: ignore[call-overload]
+    return reading.series in ((source_of(spread or ""),), tuple(map(source_of, named)))
 
 
 _SIDES = {
@@ -95,7 +166,7 @@ def _rows() -> dict[tuple[str, str], list[list[str]]]:
     return rows
 
 
-def same_relation(reading: SlotReading, of: str, wanted: str) -> bool | None:
+def same_relation(reading: Said, of: str, wanted: str) -> bool | None:
     """Whether a reading says what ``relations.tsv`` has of a label's relation; None where it has no row."""
     rows, level = _rows().get((of, wanted)), reading.level or 0.0
     holds = {
@@ -115,7 +186,7 @@ def same_relation(reading: SlotReading, of: str, wanted: str) -> bool | None:
     )
 
 
-def _same_relation(reading: SlotReading, wanted: str) -> bool:
+def _same_relation(reading: Said, wanted: str) -> bool:
     name, side = reading.relation, reading.comparison
     if name.startswith("growth") and side == "between":
         return wanted == "growth_between"
@@ -127,7 +198,7 @@ def _same_relation(reading: SlotReading, wanted: str) -> bool:
     return name == wanted if found is None else found
 
 
-def _same_level(reading: SlotReading, label: dict[str, Any]) -> bool:
+def _same_level(reading: Said, label: dict[str, Any]) -> bool:
     wanted, scale = label["level"], _SCALES.get(label["unit"] or "", 1.0)
     if label["count"] and reading.times != label["count"][0]:
         return False
@@ -150,7 +221,7 @@ def _near(a: float | None, b: float) -> bool:
     return a is not None and abs(a - b) <= 1e-6 * max(1.0, abs(b))
 
 
-def _same_window(reading: SlotReading, label: dict[str, Any]) -> bool:
+def _same_window(reading: Said, label: dict[str, Any]) -> bool:
     window = label["window"]
     if window["kind"] in ("next_release", "next_meeting"):
         return reading.window == window["kind"]
@@ -186,7 +257,7 @@ def verdict_of(found: Readings, label: dict[str, Any]) -> str:
     return judged(found, lambda reading: any(fits(reading, one) for one in wanted))
 
 
-def judged(found: Readings, right: Callable[[SlotReading], bool]) -> str:
+def judged(found: Readings, right: Callable[[ClaimReading], bool]) -> str:
     if found.best:
         return "read" if right(found.best) else "misread"
     return "suggested" if any(map(right, found.others)) else "wrong" if found.others else "refused"
@@ -208,10 +279,14 @@ def own_verdicts(path: Path = HERE / "own.tsv") -> Iterator[Verdict]:
         yield Verdict(text, cutoff, verdict, found, label)
 
 
-def _own_fits(label: list[str], reading: SlotReading) -> bool:
+def _own_fits(label: list[str], reading: ClaimReading) -> bool:
+    return any(_own_says(label, each) for each in said(reading))
+
+
+def _own_says(label: list[str], reading: Said) -> bool:
     series, relation, level, end = label
-    named = ",".join(reading.series)
-    right = named == series or (len(reading.series) == 1 and named in series.split(","))
+    named, either = reading.series, tuple(map(source_of, series.split(",")))
+    right = named == either or (len(named) == 1 and named[0] in either)
     value = None if level == "-" else float(level)
     same = value is None or (reading.level is not None and _near(abs(reading.level), abs(value)))
     signed = value is None or value >= 0 or (reading.level or 0) < 0

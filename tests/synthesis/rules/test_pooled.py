@@ -20,7 +20,6 @@ from workbench.whatif.edit_request import EditRequest
 
 CHANCES = st.floats(0.001, 0.999)
 SHARES = st.floats(0.0, 1.0)
-WEIGHTS = st.tuples(st.floats(-0.1, 0.1), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0))
 
 
 def logit(p: float) -> float:

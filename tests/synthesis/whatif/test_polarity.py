@@ -13,9 +13,7 @@ from workbench.synthesis import (
 )
 from workbench.synthesis.whatif.edits import SetPolarity, full_plan, play
 
-CHILDREN = ("P1", "P2", "P3")
 sides = st.sampled_from(Polarity)
-small = st.floats(0.01, 0.3)
 
 
 @given(mixed_trees(8), sides, st.data())

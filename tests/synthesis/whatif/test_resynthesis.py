@@ -42,26 +42,14 @@ def test_synthesis_stays_in_the_unit_interval(tree: Tree) -> None:
 
 
 @given(linear_trees(), st.data())
-def test_any_sequence_of_edits_equals_a_full_evaluation(tree: Tree, data: st.DataObject) -> None:
-    before = tree.to_json()
-    now = tree
-    for _ in range(data.draw(st.integers(1, 4))):
-        picked = data.draw(
-            st.dictionaries(st.sampled_from(tree.ids()), probabilities, min_size=1, max_size=3)
-        )
-        answer = resynthesize(now, picked)
-        assert answer.before == now.root.p
-        moved = {change.id for change in answer.changed}
-        allowed = set(picked) | {a for node in picked for a in tree.ancestors(node)}
-        assert set(picked) <= moved <= allowed
-        assert all(answer.tree[node] is now[node] for node in tree.ids() if node not in allowed)
-        now = answer.tree
-        if data.draw(st.booleans()):
-            node = data.draw(st.sampled_from(tree.ids()))
-            now = refresh(now, now.unpin(node), [node]).tree
-    full = evaluate(now)
-    assert {node: now[node].p for node in now} == full.values
-    assert tree.to_json() == before
+def test_values_move_their_ancestors_alone(tree: Tree, data: st.DataObject) -> None:
+    picked = data.draw(st.dictionaries(st.sampled_from(tree.ids()), probabilities, min_size=1, max_size=3))
+    answer = resynthesize(tree, picked)
+    assert answer.before == tree.root.p
+    moved = {change.id for change in answer.changed}
+    allowed = set(picked) | {a for node in picked for a in tree.ancestors(node)}
+    assert set(picked) <= moved <= allowed
+    assert all(answer.tree[node] is tree[node] for node in tree.ids() if node not in allowed)
 
 
 @given(linear_trees(), st.data())

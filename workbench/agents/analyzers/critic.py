@@ -16,7 +16,6 @@ from workbench.models.base import (
     Asker,
     NodeRef,
 )
-from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -60,29 +59,23 @@ async def second_findings(
 
     Raises `ModelError`: From the asker.
     """
-    render = prompts_of(ask).render
     lines = [f"{node}: {tree[node].statement}{_pushes(tree, node)}" for node in new]
     claim, propositions = f"{tree.root.id}: {tree.root.statement}", "\n".join(lines)
     try:
         faults = await ask_once(
             ask,
             "critic",
-            render(
-                "critic",
-                claim=as_of(claim, cutoff, kind="title"),
-                propositions=propositions,
-                combined="\n".join(_working_together(tree, new)),
-                cutoff=cutoff.shown,
-            ).text,
             parse_faults,
-            system=render("critic_system").text,
+            about=f"{claim}\n\n{propositions}",
             nodes=[NodeRef(id=node, statement=tree[node].statement) for node in (tree.root.id, *new)],
             cutoff=cutoff,
             settings=settings,
-            propositions=f"{claim}\n\n{propositions}",
             reply_format='One ```json object {"faults": [{"id", "fault"}]}, the list empty where nothing is wrong.',
             role="critic",
             later=number,
+            claim=as_of(claim, cutoff, kind="title"),
+            propositions=propositions,
+            combined="\n".join(_working_together(tree, new)),
         )
     except AgentGaveUp:
         return []  # a critic that cannot be read is no reason to keep the analyst waiting

@@ -83,11 +83,11 @@ class RoundsAnalyzer:
         """
         settings = self.settings
         render = prompts_of(ask).render
-        line, reply_format = render("analyze_line").text, render("analyze_reply").text
+        line, reply_format = render("analyze_line"), render("analyze_reply")
         brief = brief or Brief()
         combines = brief.combines and prompts_of(ask).has("analyze_combine")
         if combines:
-            reply_format = f"{reply_format}\n\n{render('analyze_combine').text}"
+            reply_format = f"{reply_format}\n\n{render('analyze_combine')}"
         form = {"reply_format": reply_format, "schema": ANALYSIS_COMBINED if combines else ANALYSIS}
         dialogue = Conversation(
             ask,
@@ -95,21 +95,17 @@ class RoundsAnalyzer:
                 "analyze_system",
                 reply_format=reply_format,
                 api_map=brief.overview.strip() or "(no map of the data is at hand)",
-            ).text,
+            ),
+            about=outline(tree),
             nodes=_refs(tree),
             cutoff=cutoff,
             settings=settings,
         )
-        prompt = render(
-            "analyze_first",
-            tree=outline(tree),
-            max_leaves=settings.max_leaves,
-            cutoff=cutoff.shown,
-            reply_format=line,
-        )
+        asked: dict[str, Any] = {"max_leaves": settings.max_leaves, "reply_format": line}
+        prompt = dialogue.render("analyze_first", tree=dialogue.about, **asked)
         for number in range(settings.max_analyzer_rounds):
             turn = _Round(self, tree, cutoff, criticised=not settings.critic)
-            analysis, tree = await turn.ask(dialogue, prompt.text, form)
+            analysis, tree = await turn.ask(dialogue, prompt, form)
             if analysis.end:
                 break
             if brief.asks_critic and settings.critic:
@@ -125,15 +121,9 @@ class RoundsAnalyzer:
             notes = ""
             if analysis.end_ignored:
                 notes = f"{END_OF_ANALYSIS} was ignored, because it came with a block. "
-            dialogue.nodes = _refs(tree)
-            prompt = render(
-                "analyze_next",
-                notes=notes,
-                tree=outline(tree),
-                n_leaves=len(tree.leaves()),
-                max_leaves=settings.max_leaves,
-                cutoff=cutoff.shown,
-                reply_format=line,
+            dialogue.about, dialogue.nodes = outline(tree), _refs(tree)
+            prompt = dialogue.render(
+                "analyze_next", notes=notes, tree=dialogue.about, n_leaves=len(tree.leaves()), **asked
             )
         return tree
 
@@ -187,24 +177,16 @@ class _Round:
     standing: Grown | None = None
 
     async def ask(self, dialogue: Conversation, prompt: str, form: Mapping[str, Any]) -> Grown:
-        return await dialogue.exchange(
-            "analyze", prompt, self._read, propositions=outline(self.before), **form
-        )
+        return await dialogue.exchange("analyze", prompt, self._read, **form)
 
     async def mend(
         self, first: Grown, faults: list[str], dialogue: Conversation, form: Mapping[str, Any]
     ) -> Grown:
         """Ask for the round once more with the critic's findings; the first one stands where nothing better comes."""
         self.standing, length = first, len(dialogue.messages)
-        prompt = dialogue.render(
-            "retry",
-            reason=f"{_criticism(faults)}.",
-            propositions=outline(self.before),
-            cutoff=self.cutoff.shown,
-            reply_format=form["reply_format"],
-        )
+        prompt = dialogue.render("retry", reason=f"{_criticism(faults)}.", reply_format=form["reply_format"])
         try:
-            return await self.ask(dialogue, prompt.text, form)
+            return await self.ask(dialogue, prompt, form)
         except AgentGaveUp:
             dialogue.cut(length)
             return first

@@ -68,7 +68,7 @@ class LookUp:
 
     def for_prompt(self, prompts: PromptSet = TODAY) -> str:
         """Return what the synthesizer is shown of it; "" where nothing was noted."""
-        return prompts.render("synthesize_found", notes="\n".join(self.lines())).text if self.notes else ""
+        return prompts.render("synthesize_found", notes="\n".join(self.lines())) if self.notes else ""
 
     def for_report(self) -> str:
         """Return the section of the node's report on it."""

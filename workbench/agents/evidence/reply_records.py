@@ -17,6 +17,8 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.grounders.thought_replies import (
     Answer,
     NumberAsked,
+    Value,
+    Vote,
     combine,
     conclusion_text,
     parse_outcomes,
@@ -24,8 +26,6 @@ from workbench.agents.grounders.thought_replies import (
     query_text,
     read_query,
     read_thoughts,
-    read_value,
-    read_vote,
     thoughts_text,
     value_text,
 )
@@ -220,12 +220,12 @@ def thought_faults(evidence: Evidence, proof: ProofContext) -> Iterator[Differen
         if not step.stage:
             continue
         text = replies.pop(step.stage, None)
+        what = ""
         try:
-            what = (
-                f"the ledger holds no reply of {step.stage} for this step"
-                if text is None
-                else _thought_fault(evidence, step, text, answers, known)
-            )
+            if text is None:
+                what = f"the ledger holds no reply of {step.stage} for this step"
+            elif not _says_the_step(evidence, step, text, answers, known):
+                what = f"the recorded reply of {step.stage} says something else"
         except MalformedReply as malformed:
             what = f"the recorded reply of {step.stage} cannot be read: {malformed.reason}"
         if what:
@@ -241,10 +241,10 @@ def thought_faults(evidence: Evidence, proof: ProofContext) -> Iterator[Differen
         )
 
 
-def _thought_fault(
+def _says_the_step(
     evidence: Evidence, step: TraceStep, text: str, answers: list[Answer], known: list[str]
-) -> str | None:
-    """What of a step is not what its reply says; its answer and thoughts are added to the lists."""
+) -> bool:
+    """Whether a reply says what its step does; its answer and thoughts are added to the lists."""
     kind = step.stage.partition("-")[0]
     if kind in ("propose", "merge", "refine"):
         most = step.text.count("\n") + 1  # a thought takes a line at least
@@ -252,38 +252,31 @@ def _thought_fault(
             thoughts = read_thoughts(text, count)
             if step.text == (thoughts_text(thoughts) if kind == "propose" else thoughts[0]):
                 known += thoughts
-                return None
-        return f"the reply of {step.stage} proposes something else"
+                return True
+        return False
     if kind == "query":
-        same = step.text.startswith(query_text(read_query(text)))
-        return None if same else f"the reply of {step.stage} searches for other words"
+        return step.text.startswith(query_text(read_query(text)))
     if kind == "value":
-        opening = value_text(read_value(text))
-        same = step.text.startswith(opening) and step.text.removeprefix(opening) in known
-        return (
-            None if same else f"the reply of {step.stage} gives another value, or values what nobody proposed"
-        )
+        opening = value_text(Value.read(text).value)
+        return step.text.startswith(opening) and step.text.removeprefix(opening) in known
     if kind == "vote":
-        vote = read_vote(text)
+        vote = Vote.read(text)
         answers.append(vote)
-        return None if step.text == str(vote) else f"the reply of {step.stage} votes otherwise"
+        return step.text == str(vote)
     if kind == "outcomes":
         forecast = parse_outcomes(text, tuple(evidence.outcomes))
-        if forecast.probabilities != evidence.outcomes or evidence.outcome not in evidence.outcomes:
-            return f"the reply of {step.stage} gives the outcomes other probabilities"
+        if evidence.outcome not in evidence.outcomes:
+            return False
         conclusion = forecast.conclusion(evidence.outcome)
     elif kind == "percentiles":
         try:
             number = read_strict(NumberAsked, orjson.loads(evidence.outcome), what="it")
-        except (ValueError, UsageError) as error:
-            return f"the trace does not say which number {step.stage} was asked for: {error}"
+        except (ValueError, UsageError):
+            return False
         forecast = parse_percentiles(text, number.scale())
-        if forecast.probabilities != evidence.outcomes:
-            return f"the reply of {step.stage} gives other percentiles"
         conclusion = forecast.number_conclusion(number)
     else:
-        conclusion = parse_conclusion(text)
+        forecast, conclusion = None, parse_conclusion(text)
     answers.append(conclusion)
-    if (step.p, step.text) == (conclusion.p, conclusion_text(conclusion)):
-        return None
-    return f"the reply of {step.stage} concludes otherwise"
+    same = forecast is None or forecast.probabilities == evidence.outcomes
+    return same and (step.p, step.text) == (conclusion.p, conclusion_text(conclusion))

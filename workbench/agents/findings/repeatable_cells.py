@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from workbench.syntax_tree import syntax_tree
@@ -60,14 +60,13 @@ _DAY_ALONE = {
     "normalize",
     "days",
 }
-_STARTS = {
-    "subprocess.run",
-    "subprocess.check_output",
-    "subprocess.getoutput",
-    "subprocess.Popen",
-    "os.system",
-    "os.popen",
-}
+_STARTS = (
+    "subprocess.run", "subprocess.check_output", "subprocess.getoutput", "subprocess.Popen", "os.system", "os.popen",
+)  # fmt: skip
+#: What takes "now" for a time.
+_TIMES = ("datetime64", "to_datetime", "Timestamp")
+#: What a format shows beside the day.
+_CLOCK_FIELD = re.compile(r"%[HMSfIpsTXc]")
 _SHOWS = {"print", "display", "pprint"}
 
 
@@ -86,52 +85,45 @@ class RepeatableCells:
 
     def look(self, source: str) -> tuple[str, str] | None:
         """Return what an output of this cell shows that differs at each run, and what mends it; None where it repeats."""
-        shown = self._shell(source)
+        shown = _of_the_shell(source)
         try:
             tree = syntax_tree(_MAGIC.sub(r"\1pass", source) if not source.lstrip().startswith("%%") else "")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             tree = ast.Module(body=[], type_ignores=[])
         for statement in tree.body:
-            shown = shown or self._statement(statement, last=statement is tree.body[-1])
+            shown = shown or self._shown_by(statement, last=statement is tree.body[-1])
         return None if shown is None else (shown, _MENDS[shown])
 
-    def _shell(self, source: str) -> str | None:
-        if _TIMED.search(source):
-            return CLOCK
-        for match in _SHELL.finditer(source):
-            if _COMMANDS.search(match["line"] or source):
-                return MACHINE
-        return None
-
-    def _statement(self, statement: ast.stmt, *, last: bool) -> str | None:
-        for node in ast.walk(statement):
+    def _shown_by(self, statement: ast.stmt, *, last: bool) -> str | None:
+        """Return what a statement shows, and keep what its names hold from then on."""
+        nodes = list(ast.walk(statement))
+        for node in nodes:
             if isinstance(node, ast.Import):
                 self.names |= {item.asname or item.name: item.name for item in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 self.names |= {item.asname or item.name: f"{node.module}.{item.name}" for item in node.names}
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            returned = (
-                node.value for node in ast.walk(statement) if isinstance(node, ast.Return) and node.value
-            )
-            self._keep(
-                statement.name, next((kind for value in returned if (kind := self._kind(value))), None)
-            )
-            return self._printed(statement)
-        for node in ast.walk(statement):
-            if (
-                isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)
-                and node.value is not None
-            ):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                kind = self._kind(node.value)
-                for target in targets:
-                    for item in ast.walk(target):
-                        if isinstance(item, ast.Name) and (kind or not isinstance(node, ast.AugAssign)):
-                            self._keep(item.id, kind)
-        shown = self._printed(statement)
-        if shown is None and last and isinstance(statement, ast.Expr):
-            shown = self._kind(statement.value)
-        return shown
+            self._keep(statement.name, self._first(node for node in nodes if isinstance(node, ast.Return)))
+        else:
+            for node in nodes:
+                if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
+                    self._assign(node)
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                name = self._dotted(node.func)
+                if name.endswith("os.fork"):
+                    return MACHINE
+                if name.rpartition(".")[2] in _SHOWS and (kind := self._first([*node.args, *node.keywords])):
+                    return kind
+        return self._kind(statement.value) if last and isinstance(statement, ast.Expr) else None
+
+    def _assign(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr) -> None:
+        kind = None if node.value is None else self._kind(node.value)
+        if kind is None and isinstance(node, ast.AugAssign):
+            return  # what it held it goes on holding
+        for item in ast.walk(node):
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+                self._keep(item.id, kind)
 
     def _keep(self, name: str, kind: str | None) -> None:
         if kind is None:
@@ -139,87 +131,49 @@ class RepeatableCells:
         else:
             self.values[name] = kind
 
-    def _printed(self, statement: ast.stmt) -> str | None:
-        for node in ast.walk(statement):
-            if not isinstance(node, ast.Call):
-                continue
-            name = self._dotted(node.func)
-            if name.rpartition(".")[2] in _SHOWS:
-                parts = [*node.args, *(item.value for item in node.keywords)]
-                if shown := next((kind for part in parts if (kind := self._kind(part))), None):
-                    return shown
-            if name.endswith("os.fork"):
-                return MACHINE
-        return None
+    def _first(self, nodes: Iterable[ast.AST]) -> str | None:
+        return next((kind for node in nodes if (kind := self._kind(node))), None)
 
-    def _kind(self, value: ast.expr) -> str | None:
-        if isinstance(value, ast.Attribute) and value.attr in _DAY_ALONE and self._kind(value.value) == CLOCK:
-            return None
-        if isinstance(value, ast.Call):
-            name = self._dotted(value.func)
-            known = next((kind for end, kind in _CALLS.items() if f".{name}".endswith(f".{end}")), None)
-            if known is not None:
-                return known
-            if name == "id" and value.args:
-                return MACHINE
-            if name.endswith(("datetime64", "to_datetime", "Timestamp")) and any(
-                isinstance(item, ast.Constant) and item.value in ("now", "today") for item in value.args
-            ):
-                return None if _is_day(value) else CLOCK
-            if any(name.endswith(start) for start in _STARTS) and _COMMANDS.search(
-                " ".join(_constants(value))
-            ):
-                return MACHINE
-            if isinstance(value.func, ast.Attribute) and self._kind(value.func.value) == CLOCK:
-                if value.func.attr in _DAY_ALONE:
+    def _kind(self, node: ast.AST) -> str | None:
+        """Return what of the run a value holds; None where it repeats."""
+        match node:
+            case ast.Compare() | ast.Lambda():
+                return None  # whether one day is later than another does not change from run to run
+            case ast.Name():
+                return self.values.get(node.id)
+            case ast.Attribute() if node.attr in _DAY_ALONE and self._kind(node.value) == CLOCK:
+                return None
+            case ast.BinOp(op=ast.Sub()):
+                both = self._kind(node.left), self._kind(node.right)
+                # how long something took is left out where two runs are compared
+                return None if both == (CLOCK, CLOCK) else both[0] or both[1]
+            case ast.Call():
+                texts = _texts(node)
+                name = f".{self._dotted(node.func)}"
+                if kind := next((kind for end, kind in _CALLS.items() if name.endswith(f".{end}")), None):
+                    return kind
+                if name == ".id" and node.args:
+                    return MACHINE
+                if name.endswith(_TIMES) and {"now", "today"} & {*texts}:
+                    return None if "D" in texts else CLOCK
+                if name.endswith(_STARTS) and _COMMANDS.search(" ".join(texts)):
+                    return MACHINE
+                if name.endswith(".strftime") and not _CLOCK_FIELD.search(" ".join(texts)):
                     return None
-                if value.func.attr == "strftime" and not re.search(
-                    r"%[HMSfIpsTXc]", " ".join(_constants(value))
-                ):
-                    return None
-        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub):
-            both = self._kind(value.left), self._kind(value.right)
-            # how long something took is left out where two runs are compared
-            return None if both == (CLOCK, CLOCK) else both[0] or both[1]
-        if isinstance(value, ast.Compare):
-            return None  # whether one day is later than another does not change from run to run
-        if isinstance(value, ast.Name):
-            return self.values.get(value.id)
-        if isinstance(value, ast.Lambda):
-            return None
-        return next(
-            (
-                kind
-                for child in ast.iter_child_nodes(value)
-                for part in _expressions(child)
-                if (kind := self._kind(part))
-            ),
-            None,
-        )
+        return self._first(ast.iter_child_nodes(node))
 
     def _dotted(self, function: ast.expr) -> str:
-        parts: list[str] = []
-        while isinstance(function, ast.Attribute):
-            parts.append(function.attr)
-            function = function.value
-        if not isinstance(function, ast.Name):
-            return ".".join(reversed(parts))
-        return ".".join([self.names.get(function.id, function.id), *reversed(parts)])
+        first, dot, rest = ast.unparse(function).partition(".")
+        return f"{self.names.get(first, first)}{dot}{rest}"
 
 
-def _expressions(node: ast.AST) -> Iterator[ast.expr]:
-    if isinstance(node, ast.expr):
-        yield node
-    else:
-        for child in ast.iter_child_nodes(node):
-            yield from _expressions(child)
+def _of_the_shell(source: str) -> str | None:
+    if _TIMED.search(source):
+        return CLOCK
+    lines = (match["line"] or source for match in _SHELL.finditer(source))
+    return MACHINE if any(_COMMANDS.search(line) for line in lines) else None
 
 
-def _constants(node: ast.AST) -> Iterator[str]:
-    for item in ast.walk(node):
-        if isinstance(item, ast.Constant) and isinstance(item.value, str):
-            yield item.value
-
-
-def _is_day(call: ast.Call) -> bool:
-    return any(isinstance(item, ast.Constant) and item.value == "D" for item in call.args[1:])
+def _texts(node: ast.AST) -> list[str]:
+    constants = (item.value for item in ast.walk(node) if isinstance(item, ast.Constant))
+    return [value for value in constants if isinstance(value, str)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.conversation import Conversation, LoopLimits, Spent
@@ -24,7 +23,7 @@ from workbench.agents.loop.submission import Submission
 from workbench.agents.loop.tool_box import together
 from workbench.agents.loop.toolset import WEB_TOOLS, Toolset, check_tools
 from workbench.agents.replies.reply_schemas import CONCLUSION
-from workbench.agents.replies.stage_replies import ReplyShape, parse_conclusion, read_reply
+from workbench.agents.replies.stage_replies import ReplyShape, parse_conclusion
 from workbench.prompts import prompts_of
 from workbench.propositions.strict_json import STRICT
 from workbench.quoting import one_line
@@ -111,10 +110,10 @@ class _Research:
         system = prompts.render(
             "research_system",
             cutoff=task.cutoff.shown,
-            forecast_rules=prompts.render("forecast_rules").text,
+            forecast_rules=prompts.render("forecast_rules"),
             api_map=task.data.overview.strip(),
         )
-        self._lead = Conversation.of_leaf(task, system.text, gave_up=task.gave_up)
+        self._lead = Conversation.of_leaf(task, system, gave_up=task.gave_up)
 
     async def run(self) -> Grounding:
         own = self.own
@@ -151,26 +150,20 @@ class _Research:
         """Ask the lead which questions to work on; ``default`` where it names none."""
 
         def read(text: str) -> tuple[str, list[str]]:
-            reply = read_reply(_PlanShape, text)
+            reply = _PlanShape.read(text)
             named = [one_line(question, 400) for question in reply.questions]
             return (reply.plan or "")[:4000], [question for question in named if question]
 
         plan, questions = await self._lead.exchange(
             LEAD,
-            self._prompt(prompt, questions=most, **inputs),
+            self._lead.render(prompt, questions=most, **inputs),
             read,
-            propositions=self.task.proposition,
             reply_format=_PLAN_SHAPE,
         )
         questions = questions[:most] or default
         listed = "\n".join(f"- {question}" for question in questions) or "- (none)"
         self._step(title, f"{plan}\n\n{listed}", LEAD)
         return plan, questions
-
-    def _prompt(self, name: str, **inputs: Any) -> str:
-        return self._lead.render(
-            name, proposition=self.task.proposition, cutoff=self.task.cutoff.shown, **inputs
-        ).text
 
     def _step(self, title: str, text: str, stage: str, p: float | None = None) -> None:
         reply = self._lead.last_step
@@ -209,12 +202,11 @@ class _Research:
         return _Part(track=track, question=question, loop=loop, notes=notes, fault=fault)
 
     async def _report(self, notes: str) -> Submission:
-        shape = self._lead.render("conclusion_reply").text
+        shape = self._lead.render("conclusion_reply")
         conclusion = await self._lead.exchange(
             "conclude",
-            self._prompt("research_report", notes=notes, reply_format=shape),
+            self._lead.render("research_report", notes=notes, reply_format=shape),
             parse_conclusion,
-            propositions=self.task.proposition,
             reply_format=shape,
             schema=CONCLUSION,
             choice="none",

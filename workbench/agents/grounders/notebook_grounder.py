@@ -186,12 +186,12 @@ class _Proof:
             cutoff=task.cutoff.shown,
             api_map=task.data.overview.strip(),
             output_chars=task.settings.output_chars,
-            reply_format=prompts.render("step_reply").text,
+            reply_format=prompts.render("step_reply"),
         )
         documentation = DocumentationTool(task.data)
         self.conversation = Conversation.of_leaf(
             task,
-            system.text,
+            system,
             tools=documentation.specs,
             answer=documentation.answer,
             gave_up=task.gave_up,
@@ -257,16 +257,14 @@ class _Proof:
         return _Shown(self.settings.step_output_chars, self.bars)
 
     async def _ask_for_step(self, shown: _Shown) -> NotebookStep:
-        reply_format = self.conversation.render("step_reply").text
+        reply_format = self.conversation.render("step_reply")
         if self.steps == 0:
             prompt = self.conversation.render(
                 "step_first",
-                proposition=self.proposition,
-                cutoff=self.task.cutoff.shown,
                 max_steps=self.settings.max_proof_steps,
                 hints=self.task.hints,
-                reply_format=self.conversation.render("step_line").text,
-            ).text
+                reply_format=self.conversation.render("step_line"),
+            )
             short = None
         else:
 
@@ -275,18 +273,15 @@ class _Proof:
                     "step_next",
                     notes=shown.preface(),
                     outputs=outputs,
-                    proposition=self.proposition,
-                    cutoff=self.task.cutoff.shown,
                     steps_left=self.settings.max_proof_steps - self.steps,
-                    reply_format=self.conversation.render("step_line").text,
-                ).text
+                    reply_format=self.conversation.render("step_line"),
+                )
 
             prompt, short = next_step(shown.text()), next_step(shown.short_text())
         return await self.conversation.exchange(
             "step",
             prompt,
             partial(parse_step, first=self.steps == 0),
-            propositions=self.proposition,
             reply_format=reply_format,
             images=shown.images,
             captions=shown.captions,
@@ -354,35 +349,28 @@ class _Proof:
     async def _ask_for_correction(
         self, number: int, source: str, result: CellResult, corrections: int
     ) -> str:
-        reply_format = self.conversation.render("debug_reply").text
+        reply_format = self.conversation.render("debug_reply")
         prompt = self.conversation.render(
             "debug",
             number=number,
             source_code=source,
             error=_error_text(result, self.settings.output_chars, self.numbers, self.bars),
-            proposition=self.proposition,
-            cutoff=self.task.cutoff.shown,
             tries_left=self.settings.debug_max_retries - corrections,
             reply_format=reply_format,
         )
-        return await self.conversation.exchange(
-            "debug", prompt.text, parse_debug, propositions=self.proposition, reply_format=reply_format
-        )
+        return await self.conversation.exchange("debug", prompt, parse_debug, reply_format=reply_format)
 
     async def _conclude(self, opening: str, shown: _Shown) -> Conclusion:
-        reply_format = self.conversation.render("conclusion_reply").text
+        reply_format = self.conversation.render("conclusion_reply")
         prompt = self.conversation.render(
             "conclude",
             opening=opening,
-            proposition=self.proposition,
-            cutoff=self.task.cutoff.shown,
             reply_format=reply_format,
         )
         return await self.conversation.exchange(
             "conclude",
-            prompt.text,
+            prompt,
             self._read_conclusion,
-            propositions=self.proposition,
             reply_format=reply_format,
             images=shown.images,
             captions=shown.captions,

@@ -100,32 +100,22 @@ class RouterGrounder:
         outcomes = await asyncio.gather(
             *(self._by(name, place, task) for place, name in enumerate(route.grounders))
         )
-        failed = {
-            name: outcome.reason
-            for name, outcome in zip(route.grounders, outcomes, strict=True)
-            if isinstance(outcome, GroundingFailure)
-        }
-        parts = {
-            name: outcome
-            for name, outcome in zip(route.grounders, outcomes, strict=True)
-            if isinstance(outcome, Grounding)
-        }
-        place, last = len(route.grounders), outcomes[-1]
+        ran = dict(zip(route.grounders, outcomes, strict=True))
         for name in route.instead:
-            if parts:
+            if any(isinstance(outcome, Grounding) for outcome in ran.values()):
                 break
-            last = await self._by(name, place, task)
-            place += 1
-            if isinstance(last, Grounding):
-                parts[name] = last
-            else:
-                failed[name] = last.reason
+            ran[name] = await self._by(name, len(ran), task)
+        parts = {name: outcome for name, outcome in ran.items() if isinstance(outcome, Grounding)}
+        failed = {
+            name: outcome.reason for name, outcome in ran.items() if isinstance(outcome, GroundingFailure)
+        }
+        last = list(ran.values())[-1]
         if not parts:
             assert isinstance(last, GroundingFailure)
             # A later attempt goes on where the dialogue of a single grounder broke off; of several nobody knows which.
             reason = "; ".join(f"{name}: {why}" for name, why in failed.items())
             return GroundingFailure(
-                reason=reason[:500], retryable=last.retryable, gave_up=last.gave_up if place == 1 else None
+                reason=reason[:500], retryable=last.retryable, gave_up=last.gave_up if len(ran) == 1 else None
             )
         return _together(route, parts, failed)
 
@@ -190,23 +180,19 @@ class RouterGrounder:
             reason="the rules left it open and no model chose",
             instead=tuple(names[:1]),
         )
-        render = prompts_of(task.ask).render
         settled = f"\n\nSaid to settle it: {task.resolves_by}" if task.resolves_by else ""
-        prompt = render(
-            "route", statement=task.node.statement + settled, grounders=listed, cutoff=task.cutoff.shown
-        )
         try:
             chosen, reason = await ask_once(
                 task.ask,
                 "route",
-                prompt.text,
                 lambda text: parse_route(text, names),
-                system=render("route_system").text,
+                about=task.node.statement,
                 nodes=[task.node],
                 cutoff=task.cutoff,
                 settings=self._settings,
-                propositions=task.node.statement,
                 reply_format='One ```json object {"grounders": [...], "reason": "..."}.',
+                statement=task.node.statement + settled,
+                grounders=listed,
             )
         except (AgentGaveUp, ModelRefused):
             return default

@@ -31,7 +31,9 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import Field
 
 from proxies.asof.asof_text import as_of
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
@@ -41,9 +43,11 @@ from workbench.agents.evidence.base import Evidence, TraceStep
 from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.conclusion_checks import case_finding, conclusion_findings
 from workbench.agents.grounders.thought_replies import (
+    EVENT,
     LONGEST_THOUGHT,
     Answer,
     EventOutcomes,
+    Value,
     Vote,
     agreeing,
     combine,
@@ -54,8 +58,6 @@ from workbench.agents.grounders.thought_replies import (
     read_outcomes,
     read_query,
     read_thoughts,
-    read_value,
-    read_vote,
     thoughts_text,
     value_text,
 )
@@ -65,14 +67,13 @@ from workbench.agents.replies.reply_schemas import CONCLUSION
 from workbench.agents.replies.stage_replies import Conclusion, parse_conclusion
 from workbench.prompts import prompts_of
 from workbench.propositions import Belief
+from workbench.propositions.strict_json import STRICT, read_strict
 
 if TYPE_CHECKING:
     from workbench.models.base import ReplySchema
 
 T = TypeVar("T")
 _RESULTS = 10  # of one search
-_MOST = 50  # of any count that a setting names
-_EVENT = ("event", "outcomes", "leaf", "prices", "exclusive", "number")
 _FORMS = {
     "plain": "thought_conclude",
     "brief": "zero_shot_brief",
@@ -142,7 +143,7 @@ class ThoughtCalls:
         text = self._steps[-1].text + seen.text.replace("```", "~~~") + "\n```"
         self._steps[-1] = replace(self._steps[-1], text=text, answers=seen.answers, reply=None)
         quoted = json.dumps(words, ensure_ascii=False)
-        return f"{self._render('thought_found', words=quoted, results=seen.text).text}\n\n"
+        return f"{self._render('thought_found', words=quoted, results=seen.text)}\n\n"
 
     async def best(self, paths: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]]:
         """Value each path in a call of its own and return the most useful; of equals the first."""
@@ -152,7 +153,7 @@ class ThoughtCalls:
 
     async def _value(self, path: tuple[str, ...]) -> float:
         return await self._ask(
-            "value", "Value a line of thought", "thought_value", "value_reply", read_value,
+            "value", "Value a line of thought", "thought_value", "value_reply", lambda text: Value.read(text).value,
             lambda value: value_text(value) + path[-1], path=_numbered(path),
         )  # fmt: skip
 
@@ -171,7 +172,7 @@ class ThoughtCalls:
         # A paper's own form of asking comes without our rules.
         rules = () if prompt in (_FORMS["halawi"], _FORMS["recall"]) else ("forecast_rules",)
         framed = rules and self.task.framing
-        own = f"\n\n{self._render(f'framing_{self.task.framing}').text}" if framed else ""
+        own = f"\n\n{self._render(f'framing_{self.task.framing}')}" if framed else ""
         return await self._ask(
             stage, title, prompt, "conclusion_reply", parse_conclusion, conclusion_text, schema=CONCLUSION, rules=rules, own=own, **inputs
         )  # fmt: skip
@@ -196,9 +197,9 @@ class ThoughtCalls:
                 forecast = parse_percentiles(text, number.scale())
                 self._outcome = json.dumps(asdict(number), sort_keys=True), forecast.probabilities
                 return forecast.number_conclusion(number)
-            forecast = parse_outcomes(text, event.outcomes, exclusive=event.exclusive)
-            self._outcome = event.leaf, forecast.probabilities
-            return forecast.conclusion(event.leaf)
+            forecast = parse_outcomes(text, event.names, exclusive=event.exclusive)
+            self._outcome = event.asked, forecast.probabilities
+            return forecast.conclusion(event.asked)
 
         if number is not None:
             return await self._ask(
@@ -217,7 +218,7 @@ class ThoughtCalls:
 
     async def vote(self) -> Vote:
         """Return a yes or no with its confidence."""
-        return await self._ask("vote", "Vote", "zero_shot_vote", "vote_reply", read_vote, str)
+        return await self._ask("vote", "Vote", "zero_shot_vote", "vote_reply", Vote.read, str)
 
     def pooled(self, way: str, what: str, parts: Sequence[float], key_factor: str) -> Grounding:
         """Return the finished grounding of several answers that count together."""
@@ -274,16 +275,13 @@ class ThoughtCalls:
         """
         self._count += 1
         stage, task = f"{stage}-{self._count}", self.task
-        reply_format = self._render(reply, **form or {}).text
-        inputs |= {"proposition": task.proposition, "cutoff": task.cutoff.shown, "reply_format": reply_format}
-        system = self._render(
-            "thought_system", rules="".join(f"\n\n{self._render(name).text}" for name in rules)
-        )
-        value = await Conversation.of_leaf(task, system.text).exchange(
+        reply_format = self._render(reply, **form or {})
+        system = self._render("thought_system", rules="".join(f"\n\n{self._render(name)}" for name in rules))
+        conversation = Conversation.of_leaf(task, system)
+        value = await conversation.exchange(
             stage,
-            self._render(prompt, **inputs).text + own,
+            conversation.render(prompt, reply_format=reply_format, **inputs) + own,
             read,
-            propositions=task.proposition,
             reply_format=reply_format,
             schema=schema,
             choice="none",
@@ -345,84 +343,106 @@ _WAYS: dict[str, tuple[int, bool, Callable[[ThoughtCalls, str, int], Awaitable[G
     "scaffold": (1, False, _scaffold),
 }
 
-# --- searches over several thoughts ---------------------------------------------------------------------------------
+# --- settings -------------------------------------------------------------------------------------------------------
+
+Whole = Annotated[int, Field(ge=1, le=50)]
 
 
-def tree_size(*, depth: int, branching: int, beam: int) -> tuple[int, int]:
-    """Return how many proposals and how many values one tree of thoughts takes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroShotSettings:
+    """Settings of ``zero-shot``; with them go those of an event (`EventOutcomes`), for ``plain`` and ``brief``.
 
-    >>> tree_size(depth=2, branching=3, beam=2)
-    (3, 9)
+    Parameters
+    ----------
+    form : {"plain", "brief", "recall", "halawi"}
+        ``brief`` is paper P's task, for all outcomes of an event; ``recall`` asks whether the model knows the outcome (paper P, D.8);
+        ``halawi`` is the short task of Halawi et al. 2024, as in ForecastBench's zero-shot entries.
+    elicit : str or None
+        Asks in several ways instead, ``count`` how often where that is free.
+    sampled : bool
+        Other runs ask the same of the question, so that what they share is worth caching.
     """
-    proposals, values, lines = 0, 0, 1
-    for _ in range(depth):
-        proposals, values = proposals + lines, values + lines * branching
-        lines = min(beam, lines * branching)
-    return proposals, values
+
+    form: Literal["plain", "brief", "recall", "halawi"] = "plain"
+    elicit: (
+        Literal["ensemble", "both-directions", "votes", "weighted-votes", "aggregate", "scaffold"] | None
+    ) = None
+    count: Whole | None = None
+    sampled: bool = False
+
+    __pydantic_config__ = STRICT
+
+    def __post_init__(self) -> None:
+        if self.elicit is None and self.count is not None:
+            raise BadSetting("count of zero-shot goes with elicit")
+        if self.elicit is not None and self.form != "plain":
+            raise BadSetting(f"elicit of zero-shot uses other prompts: leave out form={self.form}")
+        if self.count is not None and not _WAYS[self.elicit or ""][1]:
+            counted = ", ".join(name for name, (_, free, _) in _WAYS.items() if free)
+            raise BadSetting(
+                f"count goes with {counted}; {self.elicit} always asks {_WAYS[self.elicit or ''][0]} times"
+            )
+
+    @property
+    def answers(self) -> int:
+        """How many answers are asked for."""
+        return 1 if self.elicit is None else self.count or _WAYS[self.elicit][0]
 
 
-def _forest_size(*, trees: int, **tree: int) -> tuple[int, int]:
-    proposals, values = tree_size(**tree)
-    return trees * proposals, trees * (values + 1) + (trees > 1)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeSettings:
+    """Settings of a tree of thoughts; ``search``: whether each proposal is preceded by a search."""
+
+    depth: Whole = 2
+    branching: Whole = 3
+    beam: Whole = 2
+    search: bool = False
+
+    __pydantic_config__ = STRICT
+
+    def calls(self) -> tuple[int, int]:
+        """Return how many proposals and how many other calls a grounding takes.
+
+        >>> TreeSettings(depth=2, branching=3, beam=2).calls()
+        (3, 10)
+        """
+        proposals, values, lines = 0, 0, 1
+        for _ in range(self.depth):
+            proposals, values = proposals + lines, values + lines * self.branching
+            lines = min(self.beam, lines * self.branching)
+        return proposals, values + 1
 
 
-async def search_tree(calls: ThoughtCalls, *, depth: int, branching: int, beam: int) -> Conclusion:
-    """Search a tree of thoughts breadth first and conclude from its best line."""
-    lines: list[tuple[str, ...]] = [()]
-    for _ in range(depth):
-        candidates = [(*line, thought) for line in lines for thought in await calls.propose(line, branching)]
-        lines = await calls.best(candidates, beam)
-    return await calls.conclude_from(lines[0])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForestSettings(TreeSettings):
+    """Settings of a forest: those of its trees, and how many there are."""
+
+    trees: Whole = 3
+
+    __pydantic_config__ = STRICT
+
+    def calls(self) -> tuple[int, int]:
+        """Return how many proposals and how many other calls a grounding takes whose trees do not agree early."""
+        proposals, others = TreeSettings.calls(self)
+        return self.trees * proposals, self.trees * others + (self.trees > 1)
 
 
-async def _tree(calls: ThoughtCalls, **bounds: int) -> Grounding:
-    return calls.concluded(await search_tree(calls, **bounds))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphSettings:
+    """Settings of a graph of thoughts."""
+
+    branching: Whole = 3
+    refine: Whole = 1
+    search: bool = False
+
+    __pydantic_config__ = STRICT
+
+    def calls(self) -> tuple[int, int]:
+        """Return how many proposals and how many other calls a grounding takes."""
+        return self.branching, self.branching + 1 + self.refine + 1
 
 
-async def _graph(calls: ThoughtCalls, *, branching: int, refine: int) -> Grounding:
-    thoughts = [(await calls.propose((), 1))[0] for _ in range(branching)]
-    best = await calls.best([(thought,) for thought in thoughts], (branching + 1) // 2)
-    merged = await calls.merge([thought for (thought,) in best], _MERGE, stage="merge")
-    for _ in range(refine):
-        merged = await calls.merge((merged,), _REFINE, stage="refine")
-    return calls.concluded(await calls.conclude_from((merged,)))
-
-
-async def _forest(calls: ThoughtCalls, *, trees: int, **bounds: int) -> Grounding:
-    conclusions: list[Conclusion] = []
-    for _ in range(trees):
-        conclusion = await search_tree(calls, **bounds)
-        conclusions.append(conclusion)
-        near = agreeing([tree.p for tree in conclusions])
-        if near is not None:  # the trees that are left out could not change the consensus
-            text = f"Trees of thoughts agree: {near:g} and {conclusion.p:g}.\n\n{conclusion.report}"
-            return calls.grounding("agreement", conclusion.key_factor, text)
-    if trees == 1:
-        return calls.concluded(conclusions[0])
-    views = [f"One tree of thoughts gives {tree.p:g}: {tree.key_factor}" for tree in conclusions]
-    return calls.concluded(await calls.conclude_from(views))
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """A search over thoughts: its settings, proposals and other calls of one grounding, and its program."""
-
-    defaults: Mapping[str, int]
-    size: Callable[..., tuple[int, int]]
-    program: Callable[..., Awaitable[Grounding]]
-
-
-_TREE = {"depth": 2, "branching": 3, "beam": 2}
-CONFIGURATIONS = {
-    "tree-of-thoughts": Configuration(_TREE, partial(_forest_size, trees=1), _tree),
-    "graph-of-thoughts": Configuration(
-        {"branching": 3, "refine": 1},
-        lambda branching, refine: (branching, branching + 1 + refine + 1),
-        _graph,
-    ),
-    "forest-of-thoughts": Configuration({"trees": 3, **_TREE}, _forest_size, _forest),
-}
-
+S = TypeVar("S", bound=TreeSettings | GraphSettings)
 
 # --- the grounders ---------------------------------------------------------------------------------------------------
 
@@ -430,7 +450,7 @@ CONFIGURATIONS = {
 class _Thinker:
     #: The web of a leaf, for those whose thoughts search (setting ``search``).
     open_web: WebOpener | None = None
-    #: Whether other runs ask the same of the question, so that what they share is worth caching.
+    #: Whether other runs ask the same of the question.
     sampled = False
 
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
@@ -445,92 +465,101 @@ class _Thinker:
 
 
 class ZeroShotGrounder(_Thinker):
-    """One call. ``form``: ``plain``, ``brief`` (paper P's task, for all outcomes of an event: `outcomes`), ``recall`` (does the model
-    know the outcome, paper P, D.8), ``halawi`` (the short task of Halawi et al. 2024, as in ForecastBench's zero-shot entries).
-
-    ``elicit`` asks in several ways instead, ``count`` how often where that is free. ``sampled``: other runs ask the same.
-    """
+    """One call, or several of one kind (`ZeroShotSettings`)."""
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        known = ("form", "elicit", "count", "sampled", *_EVENT)
-        unknown = sorted(set(options) - set(known))
-        if unknown:
-            raise BadSetting(f"zero-shot has no setting {unknown[0]!r}; it has: {', '.join(known)}")
-        form = options.get("form", "plain")
-        if form not in _FORMS:
-            raise BadSetting(f"form of zero-shot is one of {', '.join(_FORMS)}, not {form!r:.40}")
-        about_event = bool(set(_EVENT) & set(options))
-        if form not in ("brief", "plain") and about_event:
-            raise BadSetting(f"{', '.join(_EVENT)} of zero-shot go with form=brief or plain")
-        self.prompt = _FORMS[form]
-        self.event = read_outcomes(options) if form == "brief" or about_event else None
-        self.sampled = options.get("sampled") is True
-        self.way = options.get("elicit")
-        if self.way is not None and form != "plain":
-            raise BadSetting(f"elicit of zero-shot uses other prompts: leave out form={form}")
-        self.count = self._answers_of(self.way, options)
-
-    @staticmethod
-    def _answers_of(way: Any, options: Mapping[str, Any]) -> int:
-        if way is None:
-            if "count" in options:
-                raise BadSetting("count of zero-shot goes with elicit")
-            return 1
-        if way not in _WAYS:
-            raise BadSetting(f"elicit of zero-shot is one of {', '.join(_WAYS)}, not {way!r:.40}")
-        most, free, _ = _WAYS[way]
-        if "count" not in options:
-            return most
-        if not free:
-            counted = ", ".join(name for name, (_, free, _) in _WAYS.items() if free)
-            raise BadSetting(f"count goes with {counted}; {way} always asks {most} times")
-        return _whole("count", options["count"], agent="zero-shot")
+        about = {name: value for name, value in options.items() if name in EVENT}
+        own = {name: value for name, value in options.items() if name not in EVENT}
+        self.own = read_strict(ZeroShotSettings, own, what="the settings of zero-shot")
+        if about and self.own.form not in ("brief", "plain"):
+            raise BadSetting(f"{', '.join(EVENT)} of zero-shot go with form=brief or plain")
+        self.event = read_outcomes(about) if about or self.own.form == "brief" else None
+        self.sampled = self.own.sampled
 
     @property
     def expected_calls(self) -> int:
         """Calls of one grounding where every reply can be read."""
-        return self.count + (self.way == "aggregate")
+        return self.own.answers + (self.own.elicit == "aggregate")
 
     async def _think(self, calls: ThoughtCalls) -> Grounding:
-        if self.way is not None:
-            return await _WAYS[self.way][2](calls, self.way, self.count)
+        if (way := self.own.elicit) is not None:
+            return await _WAYS[way][2](calls, way, self.own.answers)
         if self.event is not None:
             return calls.concluded(await calls.conclude_event(self.event))
-        plain = self.prompt == _FORMS["plain"]
-        return calls.concluded(await (calls.conclude_from() if plain else calls.conclude(self.prompt)))
+        form = self.own.form
+        return calls.concluded(
+            await (calls.conclude_from() if form == "plain" else calls.conclude(_FORMS[form]))
+        )
 
 
-def _whole(name: str, value: object, *, agent: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
-        raise BadSetting(f"{name} of {agent} must be a whole number from 1 to {_MOST}, not {value!r:.40}")
-    return value
+class _Searcher(_Thinker, Generic[S]):
+    """Searches over several thoughts."""
 
+    settings_kind: type[S]
 
-class ThoughtGrounder(_Thinker):
-    """One of the `CONFIGURATIONS`, with ``search`` or without."""
-
-    def __init__(self, name: str, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        self.configuration = CONFIGURATIONS[name]
-        defaults, bounds = self.configuration.defaults, dict(options)
-        search = bounds.pop("search", False)
-        if not isinstance(search, bool):
-            raise BadSetting(f"search of {name} is true or false, not {search!r:.40}")
-        if unknown := sorted(set(bounds) - set(defaults)):
-            raise BadSetting(f"{name} has no setting {unknown[0]!r}; it has: {', '.join(defaults)}")
-        self.open_web = open_leaf_web if search else None
-        self.bounds = {key: _whole(key, value, agent=name) for key, value in {**defaults, **bounds}.items()}
+    def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        what = f"the settings of {type(self).__name__}"
+        self.own: S = read_strict(self.settings_kind, dict(options), what=what)
+        self.open_web = open_leaf_web if self.own.search else None
 
     @property
     def expected_calls(self) -> int:
         """Calls of one grounding where every reply can be read and no trees agree early."""
-        proposals, others = self.configuration.size(**self.bounds)
+        proposals, others = self.own.calls()
         # A search takes a call for its words, and at most one of the filter that reads what was found (layer 2).
-        return proposals * (1 if self.open_web is None else 3) + others
+        return proposals * (3 if self.own.search else 1) + others
+
+
+async def _search_tree(calls: ThoughtCalls, own: TreeSettings) -> Conclusion:
+    """Search a tree of thoughts breadth first and conclude from its best line."""
+    lines: list[tuple[str, ...]] = [()]
+    for _ in range(own.depth):
+        candidates = [
+            (*line, thought) for line in lines for thought in await calls.propose(line, own.branching)
+        ]
+        lines = await calls.best(candidates, own.beam)
+    return await calls.conclude_from(lines[0])
+
+
+class TreeOfThoughtsGrounder(_Searcher[TreeSettings]):
+    """Yao et al. 2023, breadth first."""
+
+    settings_kind = TreeSettings
 
     async def _think(self, calls: ThoughtCalls) -> Grounding:
-        return await self.configuration.program(calls, **self.bounds)
+        return calls.concluded(await _search_tree(calls, self.own))
 
 
-TreeOfThoughtsGrounder = partial(ThoughtGrounder, "tree-of-thoughts")
-GraphOfThoughtsGrounder = partial(ThoughtGrounder, "graph-of-thoughts")
-ForestOfThoughtsGrounder = partial(ThoughtGrounder, "forest-of-thoughts")
+class GraphOfThoughtsGrounder(_Searcher[GraphSettings]):
+    """Besta et al. 2024."""
+
+    settings_kind = GraphSettings
+
+    async def _think(self, calls: ThoughtCalls) -> Grounding:
+        count = self.own.branching
+        thoughts = [(await calls.propose((), 1))[0] for _ in range(count)]
+        best = await calls.best([(thought,) for thought in thoughts], (count + 1) // 2)
+        merged = await calls.merge([thought for (thought,) in best], _MERGE, stage="merge")
+        for _ in range(self.own.refine):
+            merged = await calls.merge((merged,), _REFINE, stage="refine")
+        return calls.concluded(await calls.conclude_from((merged,)))
+
+
+class ForestOfThoughtsGrounder(_Searcher[ForestSettings]):
+    """Bi et al. 2024."""
+
+    settings_kind = ForestSettings
+
+    async def _think(self, calls: ThoughtCalls) -> Grounding:
+        conclusions: list[Conclusion] = []
+        for _ in range(self.own.trees):
+            conclusion = await _search_tree(calls, self.own)
+            conclusions.append(conclusion)
+            near = agreeing([tree.p for tree in conclusions])
+            if near is not None:  # the trees that are left out could not change the consensus
+                text = f"Trees of thoughts agree: {near:g} and {conclusion.p:g}.\n\n{conclusion.report}"
+                return calls.grounding("agreement", conclusion.key_factor, text)
+        if len(conclusions) == 1:
+            return calls.concluded(conclusions[0])
+        views = [f"One tree of thoughts gives {tree.p:g}: {tree.key_factor}" for tree in conclusions]
+        return calls.concluded(await calls.conclude_from(views))

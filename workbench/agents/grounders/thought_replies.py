@@ -19,8 +19,8 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.reply_text import refuse_placeholder
-from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit, read_reply
+from workbench.agents.replies.reply_prose import refuse_placeholder
+from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit
 from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
 from workbench.science.scoring.quantile_curve import Scale, chance_below
@@ -31,6 +31,8 @@ _LONGEST_QUERY = 400  # characters, as the search tool takes
 AGREEMENT = 0.05
 #: The one outcome of a proposition.
 YES = "Yes"
+#: Settings of a grounder that name an event.
+EVENT = ("event", "outcomes", "leaf", "prices", "exclusive", "number")
 _MOST_OUTCOMES = 200
 _NEAR_ONE = 0.05  # rounded probabilities of one distribution may come to another sum by this
 _LETTERS = "pqrstuvwxyzabcdefghijklmno"
@@ -42,7 +44,9 @@ class _Thoughts(ReplyShape):
     thoughts: list[_Words]
 
 
-class _Value(ReplyShape):
+class Value(ReplyShape):
+    """How useful a line of thought is, 0 to 10."""
+
     value: Annotated[float, Field(ge=0, le=10)]
 
 
@@ -108,25 +112,15 @@ Answer = Conclusion | Vote
 
 def read_thoughts(text: str, count: int) -> list[str]:
     """Return the first ``count`` thoughts of a reply; raises `MalformedReply` where there are fewer."""
-    thoughts = read_reply(_Thoughts, text).thoughts
+    thoughts = _Thoughts.read(text).thoughts
     if len(thoughts) < count:
         raise MalformedReply(f"{count} thoughts were asked for, {len(thoughts)} came")
     return [thought.strip()[:LONGEST_THOUGHT] for thought in thoughts[:count]]
 
 
-def read_value(text: str) -> float:
-    """Return how useful a line of thought is, 0 to 10; raises `MalformedReply`."""
-    return read_reply(_Value, text).value
-
-
-def read_vote(text: str) -> Vote:
-    """Return a yes or no with its confidence; raises `MalformedReply`."""
-    return read_reply(Vote, text)
-
-
 def read_query(text: str) -> str:
     """Return the words to search for, without what could close a block; raises `MalformedReply`."""
-    return " ".join(read_reply(_Query, text).words.replace("`", "'").split())[:_LONGEST_QUERY]
+    return " ".join(_Query.read(text).words.replace("`", "'").split())[:_LONGEST_QUERY]
 
 
 def thoughts_text(thoughts: Sequence[str]) -> str:
@@ -244,37 +238,61 @@ class NumberAsked:
         return below if self.side in ("below", "at most") else 1 - below
 
 
+_Name = Annotated[str, StringConstraints(pattern=r"^\S(.*\S)?$")]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventOutcomes:
-    """An event and its outcomes by their exact names."""
+    """An event and its outcomes by their exact names, as the settings of a grounder name them."""
 
     #: The question; "" for the proposition of the leaf.
     event: str = ""
-    outcomes: tuple[str, ...] = (YES,)
-    #: The outcome that the leaf is about.
-    leaf: str = YES
+    #: Without any the proposition itself is the one outcome.
+    outcomes: Annotated[tuple[_Name, ...], Field(min_length=1, max_length=_MOST_OUTCOMES)] = ()
+    #: The outcome that the leaf is about; "": the first.
+    leaf: str = ""
     #: A market's probability of outcomes, where the model may see it.
-    prices: Mapping[str, float] = field(default_factory=dict)
+    prices: Mapping[str, Annotated[float, Field(ge=0, le=1)]] = field(default_factory=dict)
     #: Whether the probabilities must come to 1.
     exclusive: bool = False
     #: Of a number or day that is asked for by percentiles.
     number: NumberAsked | None = None
 
+    __pydantic_config__ = STRICT
+
+    def __post_init__(self) -> None:
+        if len(set(map(_folded, self.outcomes))) != len(self.outcomes):
+            raise BadSetting("outcomes of zero-shot are different names")
+        if self.event and not self.outcomes and self.number is None:
+            raise BadSetting("an event of zero-shot has outcomes, or a number")
+        if strange := [name for name in (self.asked, *self.prices) if name not in self.names]:
+            raise BadSetting(f"{strange[0]!r:.60} is none of the outcomes of zero-shot")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The outcomes that are asked for."""
+        return self.outcomes or (YES,)
+
+    @property
+    def asked(self) -> str:
+        """The outcome that the leaf is about."""
+        return self.leaf or self.names[0]
+
     def listing(self) -> str:
         """Return the outcomes, a line each."""
-        return "\n".join(f"- {name}" for name in self.outcomes)
+        return "\n".join(f"- {name}" for name in self.names)
 
     def example(self) -> str:
         """Return the object that the reply has to hold, with letters for numbers."""
         pairs = [
             f"{json.dumps(name, ensure_ascii=False)}: {_LETTERS[place % len(_LETTERS)]}"
-            for place, name in enumerate(self.outcomes)
+            for place, name in enumerate(self.names)
         ]
         return "{" + ", ".join(pairs) + "}"
 
     def price_lines(self) -> str:
         """Return the market's prices, a line each."""
-        lines = [f"- {name}: {self.prices[name]:g}" for name in self.outcomes if name in self.prices]
+        lines = [f"- {name}: {self.prices[name]:g}" for name in self.names if name in self.prices]
         return "\n".join(lines) or "(none is given)"
 
 
@@ -305,39 +323,13 @@ class OutcomeForecast:
 
 
 def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
-    """Return the event that the settings of a grounder name, or the leaf's own proposition; raises `BadSetting`."""
-    if not {"event", "outcomes", "leaf", "prices"} & set(options):
-        return EventOutcomes()
-    event = str(options.get("event", ""))
-    if "number" in options:
-        return EventOutcomes(
-            event=event, number=read_strict(NumberAsked, options["number"], what="number of zero-shot")
-        )
-    names = options.get("outcomes")
-    if (
-        not isinstance(names, list | tuple)
-        or not 1 <= len(names) <= _MOST_OUTCOMES
-        or not all(isinstance(name, str) and name.strip() == name != "" for name in names)
-        or len({_folded(name) for name in names}) != len(names)
-    ):
-        raise BadSetting(f"outcomes of zero-shot is a list of 1 to {_MOST_OUTCOMES} different names")
-    leaf = options.get("leaf", names[0])
-    if leaf not in names:
-        raise BadSetting(f"`leaf` of zero-shot is one of its outcomes, not {leaf!r:.60}")
-    prices = options.get("prices") or {}
-    if not isinstance(prices, Mapping) or not all(
-        name in names and isinstance(p, int | float) and 0 <= p <= 1 for name, p in prices.items()
-    ):
-        raise BadSetting("prices of zero-shot are probabilities of its outcomes")
-    exclusive = options.get("exclusive") is True
-    return EventOutcomes(
-        event=event, outcomes=tuple(names), leaf=leaf, prices=dict(prices), exclusive=exclusive
-    )
+    """Return the event that the settings of a grounder name, or the leaf's own proposition; raises ``UsageError``."""
+    return read_strict(EventOutcomes, options, what="the event of zero-shot")
 
 
 def parse_outcomes(text: str, outcomes: Sequence[str], *, exclusive: bool = False) -> OutcomeForecast:
     """Read a probability of each outcome by its name, in other case where that leaves no doubt; raises `MalformedReply`."""
-    reply = read_reply(_Outcomes, text)
+    reply = _Outcomes.read(text)
     refuse_placeholder(reply.rationale)
     refuse_placeholder(reply.key_factor)
     by_name = {_folded(name): name for name in outcomes}
@@ -378,7 +370,7 @@ def _folded(name: str) -> str:
 def parse_percentiles(text: str, scale: Scale) -> OutcomeForecast:
     """Read percentiles of a number; raises `MalformedReply` where they fall, are incomplete or leave closed bounds."""
     form: Any = _Days if scale.dates else _Percentiles
-    reply = read_reply(form, text)
+    reply = form.read(text)
     refuse_placeholder(reply.key_factor)
     stated = {
         level.strip(" %p"): _day(value, scale) if isinstance(value, str) else value

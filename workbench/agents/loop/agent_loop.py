@@ -95,8 +95,7 @@ class AgentLoop(Conversation, Generic[T]):
         self.forced = ""
         self.belief: BeliefState | None = BeliefState() if plan.belief else None
         self.end = plan.ending.spec.name
-        self.proposition = plan.proposition or task.proposition
-        self.reply_format = render("loop_reply", end=self.end).text
+        self.reply_format = render("loop_reply", end=self.end)
         self._called: dict[str, int] = {}
         specs = (*(tool.spec for tool in box.tools), plan.ending.spec)
         super().__init__(
@@ -104,10 +103,11 @@ class AgentLoop(Conversation, Generic[T]):
             render(
                 "loop_system",
                 cutoff=task.cutoff.shown,
-                rules=render(plan.rules, end=self.end).text,
-                forecast_rules=render("forecast_rules").text,
+                rules=render(plan.rules, end=self.end),
+                forecast_rules=render("forecast_rules"),
                 api_map=task.data.overview.strip() if "call_api" in box.names else "(none in this run)",
-            ).text,
+            ),
+            about=plan.proposition or task.proposition,
             nodes=(task.node,),
             cutoff=task.cutoff,
             settings=task.settings,
@@ -124,12 +124,10 @@ class AgentLoop(Conversation, Generic[T]):
         """
         prompt: str | None = self.render(
             "loop_first",
-            proposition=self.proposition,
-            cutoff=self.cutoff.shown,
             max_steps=self.plan.limits.steps,
             hints=self.task.hints + self.plan.hints,
             reply_format=self.reply_format,
-        ).text
+        )
         while not (reason := self._stop_reason()):
             try:
                 move = await self._move(prompt, only_end=self._must_end())
@@ -148,10 +146,8 @@ class AgentLoop(Conversation, Generic[T]):
             "loop_forced",
             reason=reason,
             end=self.end,
-            proposition=self.proposition,
-            cutoff=self.cutoff.shown,
             reply_format=self.reply_format,
-        ).text
+        )
         move = await self._move(prompt or last_words, only_end=True)
         ended = move.call_of(self.end)
         assert ended is not None, "only the ending tool passes"
@@ -190,7 +186,6 @@ class AgentLoop(Conversation, Generic[T]):
         return await self.turn(
             self.plan.stage,
             read,
-            propositions=self.proposition,
             reply_format=self.reply_format,
             prompt=prompt,
             choice=self.end if only_end else "auto",
@@ -303,7 +298,7 @@ class AgentLoop(Conversation, Generic[T]):
             merged = await self._merged(self.belief, number)
             if merged is not None:
                 self.belief = merged
-                notes.append(self.render("belief_merged", belief=merged.written()).text)
+                notes.append(self.render("belief_merged", belief=merged.written()))
         return notes
 
     def _overwritten(self, call: ToolCall) -> ToolCall:
@@ -316,12 +311,10 @@ class AgentLoop(Conversation, Generic[T]):
         """The belief with merged lists, by the reader's model; None where its merge cannot be used: the lists then stay."""
         prompt = self.render(
             "belief_compact",
-            proposition=self.proposition,
-            cutoff=self.cutoff.shown,
             belief=belief.written(),
         )
         request = ModelRequest(
-            messages=(Message(role="user", content=prompt.text),),
+            messages=(Message(role="user", content=prompt),),
             stage="compact",
             cutoff=self.cutoff.text,
             nodes=self.nodes,

@@ -6,25 +6,25 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.grounders.proof_log import ProofLog
-from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource, tool_spec
+from workbench.agents.loop.tool_box import Observation, Tool, ToolPlace, ToolSource, tool_spec
 from workbench.quoting import quote
 
 if TYPE_CHECKING:
     from sandbox.types import CellResult
     from workbench.agents.base import ProofSession
 
+#: Characters of a cell's output that a model reads.
+CHARACTERS = 6000
 
-class CellTool:
+
+class CellTool(Tool):
     """Runs cells one after another; a failed one stays on record, and the next may say that it corrects it."""
 
     independent = False
     spec = tool_spec("cell")
 
-    def __init__(
-        self, open_notebook: Callable[[], Awaitable[ProofSession]], *, characters: int = 6000
-    ) -> None:
+    def __init__(self, open_notebook: Callable[[], Awaitable[ProofSession]]) -> None:
         self._open_notebook = open_notebook
-        self._characters = characters
         self._log: ProofLog | None = None
         self._failed: str | None = None
         self.cells = 0
@@ -48,7 +48,7 @@ class CellTool:
 
     def _observed(self, result: CellResult, place: ToolPlace) -> Observation:
         identity = place.id("C")
-        shown = quote(result.text(self._characters).strip("\n") or "(no output)", self._characters)
+        shown = quote(result.text(CHARACTERS).strip("\n") or "(no output)", CHARACTERS)
         ok = result.status == "ok"
         state = "" if ok else f", {result.status}: mend it in a new cell with corrects_last"
         return Observation(

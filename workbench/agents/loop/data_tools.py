@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.grounders.documentation import DocumentationTool
-from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource, tool_spec
-from workbench.models.base import ToolCall
+from workbench.agents.loop.tool_box import Observation, Tool, ToolPlace, ToolSource, tool_spec
+from workbench.models.base import ToolCall, ToolSpec
 from workbench.quoting import one_line, quote
 
 if TYPE_CHECKING:
@@ -37,88 +39,77 @@ CHARACTERS = 6000
 _SHOWN = 60
 
 
-class CallApiTool:
-    """One data call by path and parameters."""
+@dataclass(frozen=True, slots=True)
+class DataTool(Tool):
+    """A tool that makes one data call: ``request`` gives path and parameters for its arguments, "" for arguments that make none."""
 
-    independent = True
-    spec = tool_spec("call_api")
+    name: str
+    call_api: DataCaller
+    request: Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]
 
-    def __init__(self, call_api: DataCaller) -> None:
-        self._call_api = call_api
-
-    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
-        """Make one call; raises ``ProxyError`` where it is refused."""
-        path = str(arguments["path"])
-        answer = await self._call_api(path, dict(arguments.get("params") or {}), step=place.address)
-        return answered(path, answer, place, text_of_answer(answer.data, CHARACTERS))
-
-
-class ApiDocsTool:
-    """Documentation by words and by paths."""
-
-    independent = True
-    spec = tool_spec("api_docs")
-
-    def __init__(self, data: DataGuide) -> None:
-        self._documentation = DocumentationTool(data)
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as models read it."""
+        return tool_spec(self.name)
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
-        """Look documentation up."""
-        wanted = ToolCall(id="", name="retrieve_api_doc", arguments=dict(arguments))
-        text = self._documentation.answer(wanted).replace("retrieve_api_doc", "api_docs")
-        failed = text.startswith(("Nothing found:", "No documentation:", "api_docs takes"))
-        return Observation(text=text, failed=failed)
-
-
-class SeriesTool:
-    """A series' past: its last values and a few plain figures of all of them (BLF's history-fetch)."""
-
-    independent = True
-    spec = tool_spec("series")
-
-    def __init__(self, call_api: DataCaller) -> None:
-        self._call_api = call_api
-
-    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
-        """Read the series; raises ``ProxyError`` where it is refused."""
-        source = str(arguments["source"])
-        path, name, _, _, _ = SERIES[source]
-        answer = await self._call_api(path, {name: arguments["series_id"]}, step=place.address)
-        return answered(path, answer, place, text_of_series(answer.data, source, _last(arguments)))
-
-
-class MarketHistoryTool:
-    """The price path of a market's outcome over its last sixty days before the cutoff (BLF, App. C.5)."""
-
-    independent = True
-    spec = tool_spec("market_history")
-
-    def __init__(self, call_api: DataCaller, cutoff: Cutoff) -> None:
-        self._call_api = call_api
-        self._last = cutoff.last_visible_day
-
-    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
-        """Read the prices; raises ``ProxyError`` where they are refused."""
-        path, params = market_request(arguments, self._last)
+        """Make the call; raises ``ProxyError`` where it is refused."""
+        path, params = self.request(arguments)
         if not path:
             return Observation(
                 text="On kalshi a market is read with its series: give both tickers.", failed=True
             )
-        answer = await self._call_api(path, params, step=place.address)
-        return answered(path, answer, place, text_of_answer(answer.data, CHARACTERS))
+        answer = await self.call_api(path, params, step=place.address)
+        return answered(path, answer, place, _TEXTS[self.name](answer.data, arguments))
+
+
+def data_tool(name: str, call_api: DataCaller, cutoff: Cutoff) -> DataTool:
+    """Return the tool of this name.
+
+    ``call_api`` is one data call by path and parameters; ``series`` a series' last values and a few plain figures of all of them (BLF's
+    history-fetch); ``market_history`` the price path of a market's outcome over its last sixty days before the cutoff (BLF, App. C.5).
+    """
+    requests: dict[str, Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = {
+        "call_api": lambda wanted: (str(wanted["path"]), dict(wanted.get("params") or {})),
+        "series": lambda wanted: (
+            SERIES[wanted["source"]][0],
+            {SERIES[wanted["source"]][1]: wanted["series_id"]},
+        ),
+        "market_history": partial(market_request, last=cutoff.last_visible_day),
+    }
+    return DataTool(name, call_api, requests[name])
+
+
+@dataclass(frozen=True, slots=True)
+class ApiDocsTool(Tool):
+    """Documentation by words and by paths."""
+
+    data: DataGuide
+
+    spec = tool_spec("api_docs")
+
+    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
+        """Look documentation up."""
+        wanted = ToolCall(id="", name="retrieve_api_doc", arguments=dict(arguments))
+        text = DocumentationTool(self.data).answer(wanted).replace("retrieve_api_doc", "api_docs")
+        failed = text.startswith(("Nothing found:", "No documentation:", "api_docs takes"))
+        return Observation(text=text, failed=failed)
+
+
+#: What a model is shown of an answer's data, by the tool that brought it.
+_TEXTS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
+    "call_api": lambda data, wanted: text_of_answer(data, CHARACTERS),
+    "series": lambda data, wanted: text_of_series(data, str(wanted["source"]), _last(wanted)),
+    "market_history": lambda data, wanted: text_of_answer(data, CHARACTERS),
+}
 
 
 def text_again(
     tool: str, arguments: Mapping[str, Any], path: str, answer: Answer, place: ToolPlace
 ) -> str | None:
     """Return what the model was shown of a data answer, made again from the ledger's; None for tools that show no data."""
-    if tool == SeriesTool.spec.name:
-        return answered(
-            path, answer, place, text_of_series(answer.data, str(arguments["source"]), _last(arguments))
-        ).text
-    if tool in (CallApiTool.spec.name, MarketHistoryTool.spec.name):
-        return answered(path, answer, place, text_of_answer(answer.data, CHARACTERS)).text
-    return None
+    shown = _TEXTS.get(tool)
+    return None if shown is None else answered(path, answer, place, shown(answer.data, arguments)).text
 
 
 def _last(arguments: Mapping[str, Any]) -> int:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.loop.data_tools import FORECAST_SERIES, answered
-from workbench.agents.loop.tool_box import Observation, ToolPlace, tool_spec
+from workbench.agents.loop.tool_box import Observation, Tool, ToolPlace, tool_spec
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.past_windows import TooLittleHistory, beside_now, refuse_too_few
 from workbench.forecasts.reading import Reading, chance
@@ -21,6 +22,7 @@ from workbench.forecasts.separate_windows import separate_windows
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, weighted_quantiles
 from workbench.formatting import number, places_of
+from workbench.models.base import ToolSpec
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.series_quantity import READ_AT, Quantity, quantity_record
 from workbench.questions.series.series_reference import SeriesRef, Source
@@ -45,25 +47,28 @@ _SIDES = ("above", "below")
 _SOURCES: tuple[Source, ...] = ("embedded", "fred", "yfinance", "dbnomics")
 
 
-class ForecastSeriesTool:
+@dataclass(frozen=True, slots=True)
+class ForecastSeriesTool(Tool):
     """Forecasts a series; offered to runs that began with its description (`PromptSet.has`)."""
 
-    independent = True
+    call_api: DataCaller
+    cutoff: Cutoff
+    description: str
 
-    def __init__(self, call_api: DataCaller, cutoff: Cutoff, description: str) -> None:
-        self._call_api = call_api
-        self._cutoff = cutoff
-        self.spec = tool_spec(FORECAST_SERIES, description=description)
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool, in the words of the run."""
+        return tool_spec(FORECAST_SERIES, description=self.description)
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Read the series and forecast it; raises ``ProxyError`` where the series is refused."""
         try:
             ref, _ = _wanted_forecast(arguments)
-            path, params = ref.call(self._cutoff.instant)
+            path, params = ref.call(self.cutoff.instant)
         except ValueError as problem:
             return Observation(text=f"{FORECAST_SERIES} was not called: {problem}", failed=True)
         # One call for all that its values ever were: the record is made from what stood at its cutoffs.
-        answer = await self._call_api(path, params_of_states(ref, params), step=place.address)
+        answer = await self.call_api(path, params_of_states(ref, params), step=place.address)
         # In a thread: other calls of the move wait for the loop.
         text = await asyncio.to_thread(text_of_forecast, answer.data, arguments)
         return answered(path, answer, place, text)

@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import yaml
 
@@ -143,10 +143,8 @@ class Tool(Protocol):
         """Name, description and parameters."""
         ...
 
-    @property
-    def independent(self) -> bool:
-        """Whether its calls may run beside others; a notebook's cells may not."""
-        ...
+    #: Whether its calls may run beside others; a notebook's cells may not.
+    independent: ClassVar[bool] = True
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Answer a call whose arguments fit the parameters; raises ``ProxyError`` where data are refused."""
@@ -172,30 +170,24 @@ class ToolBox:
         ``step`` counts from 1.
         """
         by_name = {tool.spec.name: tool for tool in self.tools}
-        results: list[Observation | None] = [None] * len(calls)
-        side_by_side: list[int] = []
-        for index, call in enumerate(calls):
-            tool = by_name.get(call.name)
-            if tool is None or tool.independent:
-                side_by_side.append(index)
-        done = await together(
-            [
-                self._answer(by_name.get(calls[index].name), calls[index], step, index)
-                for index in side_by_side
-            ]
-        )
-        for index, observation in zip(side_by_side, done, strict=True):
-            results[index] = observation
-        for index, call in enumerate(calls):
-            if results[index] is None:
-                results[index] = await self._answer(by_name[call.name], call, step, index)
-        observations = [result for result in results if result is not None]
+
+        def work(number: int) -> Coroutine[Any, Any, Observation]:
+            call = calls[number - 1]
+            return self._answer(by_name.get(call.name), call, step, number)
+
+        numbers = range(1, len(calls) + 1)
+        alone = [n for n in numbers if (tool := by_name.get(calls[n - 1].name)) and not tool.independent]
+        beside = [n for n in numbers if n not in alone]
+        done = dict(zip(beside, await together([work(n) for n in beside]), strict=True))
+        for n in alone:
+            done[n] = await work(n)
+        observations = [done[n] for n in numbers]
         for observation in observations:
             for source in observation.sources:
                 self.sources.setdefault(source.id, source)
         return observations
 
-    async def _answer(self, tool: Tool | None, call: ToolUse, step: int, index: int) -> Observation:
+    async def _answer(self, tool: Tool | None, call: ToolUse, step: int, number: int) -> Observation:
         if tool is None:
             return Observation(
                 text=f"There is no tool {one_line(call.name, 60)!r} here. There are: {', '.join(self.names)}.",
@@ -205,7 +197,7 @@ class ToolBox:
         if fault := argument_fault(tool.spec, arguments):
             return Observation(text=f"{call.name} was not called: {fault}", failed=True)
         try:
-            return await tool.call(arguments, ToolPlace(step, index + 1, self.track))
+            return await tool.call(arguments, ToolPlace(step, number, self.track))
         except ProxyError as error:
             return Observation(text=f"{call.name} brought nothing: {one_line(str(error), 600)}", failed=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.errors import BadSetting
@@ -12,9 +13,7 @@ from workbench.agents.loop.cell_tool import CellTool
 from workbench.agents.loop.data_tools import (
     FORECAST_SERIES,
     ApiDocsTool,
-    CallApiTool,
-    MarketHistoryTool,
-    SeriesTool,
+    data_tool,
 )
 from workbench.agents.loop.tool_box import Tool, ToolBox
 from workbench.agents.loop.web_tools import OpenPageTool, SearchTool
@@ -105,7 +104,7 @@ def _forecast_tool(task: LeafTask) -> Tool:
     # numerics of a second, which leaves without a series do without
     from workbench.agents.loop.forecast_tool import ForecastSeriesTool
 
-    description = prompts_of(task.ask).render(FORECAST_SERIES).text.strip()
+    description = prompts_of(task.ask).render(FORECAST_SERIES).strip()
     return ForecastSeriesTool(task.call_api, task.cutoff, description)
 
 
@@ -129,18 +128,16 @@ class Toolset:
         tools: list[Tool] = []
         if set(names) & set(WEB_TOOLS):
             self._web = self._web or self._open_web(task)
-            search = SearchTool(self._web, results=self._results)
+            search = SearchTool(self._web, self._results)
             if "search" in names:
                 tools.append(search)
             if "open_page" in names:
-                tools.append(OpenPageTool(self._web, search))
+                tools.append(OpenPageTool(search))
         others: dict[str, Callable[[], Tool]] = {
-            "api_docs": lambda: ApiDocsTool(task.data),
-            "call_api": lambda: CallApiTool(task.call_api),
-            "series": lambda: SeriesTool(task.call_api),
-            "market_history": lambda: MarketHistoryTool(task.call_api, task.cutoff),
-            "cell": lambda: self.cell,
+            name: partial(data_tool, name, task.call_api, task.cutoff)
+            for name in ("call_api", "series", "market_history")
         }
+        others |= {"api_docs": lambda: ApiDocsTool(task.data), "cell": lambda: self.cell}
         prompts = prompts_of(task.ask)
         # A run that began before there was the tool goes on without it: with it every request would be another.
         if prompts.has(FORECAST_SERIES):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource, tool_spec
+from workbench.agents.loop.tool_box import Observation, Tool, ToolPlace, ToolSource, tool_spec
 from workbench.quoting import one_line, quote
 
 if TYPE_CHECKING:
@@ -13,29 +14,30 @@ if TYPE_CHECKING:
 
 #: Characters of one snippet in the dialogue; the whole text is a page away.
 SNIPPET = 700
+#: And of one page.
+PAGE = 6000
 
 
-class SearchTool:
+@dataclass(frozen=True, slots=True)
+class SearchTool(Tool):
     """Searches; keeps the addresses of what it gave, so that a page can be opened by its id."""
 
-    spec = tool_spec("search")
-    independent = True
+    web: Web
+    results: int = 10
+    addresses: dict[str, str] = field(default_factory=dict)
 
-    def __init__(self, web: Web, *, results: int = 10) -> None:
-        self._web = web
-        self._results = results
-        self.addresses: dict[str, str] = {}
+    spec = tool_spec("search")
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Search once."""
         words = str(arguments["words"]).strip()
         if not words:
             return Observation(text="search needs words.", failed=True)
-        answer = await self._web.search(words, step=place.address, k=self._results)
+        answer = await self.web.search(words, step=place.address, k=self.results)
         lines: list[str] = []
         marks: set[str] = set()
         sources = []
-        for number, page in enumerate(answer.results[: self._results], 1):
+        for number, page in enumerate(answer.results[: self.results], 1):
             identity = place.id("S", number)
             snippet = quote(page.text, SNIPPET)
             heading = quote(page.title, SNIPPET)
@@ -64,29 +66,26 @@ class SearchTool:
         )
 
 
-class OpenPageTool:
+@dataclass(frozen=True, slots=True)
+class OpenPageTool(Tool):
     """Opens a page by the id of a result or by its address."""
 
-    spec = tool_spec("open_page")
-    independent = True
+    search: SearchTool
 
-    def __init__(self, web: Web, search: SearchTool, *, characters: int = 6000) -> None:
-        self._web = web
-        self._search = search
-        self._characters = characters
+    spec = tool_spec("open_page")
 
     async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Open one page."""
         wanted = str(arguments["page"]).strip().strip("[]")
-        url = self._search.addresses.get(wanted, wanted)
+        url = self.search.addresses.get(wanted, wanted)
         if not url.startswith(("http://", "https://")):
             return Observation(
                 text=f"{one_line(wanted, 60)!r} is neither the id of a search result nor an address.",
                 failed=True,
             )
-        page = await self._web.open_page(url, step=place.address)
-        identity = wanted if wanted in self._search.addresses else place.id("W")
-        body = quote(page.text, self._characters)
+        page = await self.search.web.open_page(url, step=place.address)
+        identity = wanted if wanted in self.search.addresses else place.id("W")
+        body = quote(page.text, PAGE)
         title = one_line(page.title)
         text = (
             f"[{identity}] {page.published or 'undated'}, copy: {one_line(page.source, 40)}\n| {title}\n| {one_line(page.url)}\n"

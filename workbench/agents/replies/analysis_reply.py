@@ -10,8 +10,7 @@ from pydantic import Field
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.json_reply import read_json
 from workbench.agents.replies.lenient_json import first_line
-from workbench.agents.replies.reply_prose import clean
-from workbench.agents.replies.reply_text import refuse_placeholder
+from workbench.agents.replies.reply_prose import clean, refuse_placeholder
 from workbench.agents.replies.stage_replies import JSON_BLOCK, LONGEST_NOTE, ReplyShape, check_form
 from workbench.propositions import NodeId, Polarity
 

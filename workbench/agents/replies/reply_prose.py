@@ -1,8 +1,9 @@
-"""A reply's prose and its block: what stands in front of the block, and how a second reply joins the first."""
+"""The text of a reply: its prose and its block, how a second reply joins the first, and the prompt's own example handed back."""
 
 import re
 from collections.abc import Sequence
 
+from workbench.agents.errors import MalformedReply
 from workbench.models.thoughts import without_thoughts
 
 #: Where the prose in front of a reply's block ends: at its fence, or at the JSON itself.
@@ -57,3 +58,38 @@ def continued(partial: str, rest: str) -> str:
     rest = without_thoughts(rest)
     opening = partial.strip()[:40]
     return rest if len(opening) >= 20 and rest.strip().startswith(opening) else partial + rest.lstrip("\n")
+
+
+#: Words of the shapes in ``workbench/prompts`` that no answer of its own holds.
+PLACEHOLDERS = (
+    "a complete statement",
+    "another complete statement",
+    "why and how strongly each child bears on the parent",
+    "what settles it: source, series, date",
+    "which comparable cases there are",
+    "the one thing that decides it, in one or two sentences",
+    "what decides it, in one or two sentences",
+    "what evidence would move p, and which way",
+    "what moves it from there to p",
+    "how it stands now, and how it then comes out",
+    "one way in which it comes true",
+    "one way in which it does not",
+    "what evidence, and which way",
+    "what PA assumes",
+    "the one argument that carries the case, in one sentence",
+)
+_LONG_ENOUGH = 30
+
+
+def refuse_placeholder(text: str) -> None:
+    """Raise `MalformedReply` if a text of the reply is a placeholder of the prompt, alone or as its beginning.
+
+    A phrase of thirty characters and more counts wherever it stands; a shorter one only as the whole text.
+    """
+    plain = " ".join(text.lower().split()).strip(" .\"'`")
+    for phrase in PLACEHOLDERS:
+        lowered = phrase.lower()
+        if plain == lowered or (len(lowered) >= _LONG_ENOUGH and lowered in plain):
+            raise MalformedReply(
+                f'it repeats the placeholder "{phrase}" of the format; put your own words in its place'
+            )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -27,8 +27,7 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.cell_reply import TERMINATE, ReplyCell, find_cells
 from workbench.agents.replies.json_reply import read_json
 from workbench.agents.replies.lenient_json import DECIMAL_POINT, first_line, number_of
-from workbench.agents.replies.reply_prose import clean
-from workbench.agents.replies.reply_text import refuse_placeholder
+from workbench.agents.replies.reply_prose import clean, refuse_placeholder
 from workbench.propositions import NodeId
 
 JSON_BLOCK = "```json block"
@@ -68,22 +67,22 @@ class ReplyShape(BaseModel):
         """The reply around its JSON."""
         return self._prose
 
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read a reply's one ``json`` object; raises `MalformedReply` with a reason for the model."""
+        value, prose = read_json(clean(text), cls._noting, what=JSON_BLOCK)
+        value._prose = prose
+        return value
 
-_S = TypeVar("_S", bound=ReplyShape)
-
-
-def read_reply(shape: type[_S], text: str) -> _S:
-    """Read a reply's one ``json`` object into a shape of the agent that asked; raises `MalformedReply` with a reason for the model."""
-
-    def read(data: Any) -> _S:
-        value = check_form(shape, data)
-        names = {field.alias or name for name, field in shape.model_fields.items()}
+    @classmethod
+    def _noting(cls, data: Any) -> Self:
+        value = check_form(cls, data)
+        names = {field.alias or name for name, field in cls.model_fields.items()}
         value._notes = tuple(f"key {first_line(key, 60)!r} passed over" for key in sorted(set(data) - names))
         return value
 
-    value, prose = read_json(clean(text), read, what=JSON_BLOCK)
-    value._prose = prose
-    return value
+
+_S = TypeVar("_S", bound=ReplyShape)
 
 
 def check_form(shape: type[_S], data: object) -> _S:
@@ -416,29 +415,12 @@ def parse_conclusion(text: str) -> Conclusion:
 
     Raises `MalformedReply`: The JSON is missing, ambiguous or not of the shape asked for, or p lies outside [0, 1].
     """
-    return read_reply(ConclusionReply, text).conclusion
-
-
-def parse_linear(text: str) -> LinearReply:
-    """Coefficients and stated result of a linear synthesis; raises as :func:`parse_conclusion`, or where ``beta`` has no ``beta_0``."""
-    return read_reply(LinearReply, text)
-
-
-def parse_noisy_or(text: str) -> NoisyOrReply:
-    """Leak, weights and stated result of a noisy-or synthesis; raises too where a child is both a cause and an inhibitor."""
-    return read_reply(NoisyOrReply, text)
-
-
-def parse_logic(text: str) -> LogicReply:
-    """Formula and assumption of a logic synthesis; the formula itself is read by ``synthesis``."""
-    return read_reply(LogicReply, text)
+    return ConclusionReply.read(text).conclusion
 
 
 def parse_faults(text: str) -> list[tuple[NodeId, str]]:
     """Read a critic's reply: the propositions it finds fault with, each with its fault in one line; raises `MalformedReply`."""
-    return [
-        (item.id, first_line(item.fault, 300).rstrip(".")) for item in read_reply(_FaultsShape, text).faults
-    ]
+    return [(item.id, first_line(item.fault, 300).rstrip(".")) for item in _FaultsShape.read(text).faults]
 
 
 def parse_route(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
@@ -447,7 +429,7 @@ def parse_route(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
     Raises `MalformedReply`: No ``json`` object with ``grounders`` and ``reason``, none of the grounders or more than three, or one that
     was not offered.
     """
-    reply = read_reply(_RouteShape, text)
+    reply = _RouteShape.read(text)
     chosen = tuple(dict.fromkeys(reply.grounders))
     if unknown := [name for name in chosen if name not in names]:
         raise MalformedReply(f"{first_line(unknown[0], 40)} was not offered; choose among {', '.join(names)}")

@@ -24,10 +24,10 @@ from workbench.agents.findings.statement_checks import STOOD_BY, rule_finding
 from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
 from workbench.agents.replies.stage_replies import (
     Conclusion,
+    LinearReply,
+    LogicReply,
+    NoisyOrReply,
     parse_conclusion,
-    parse_linear,
-    parse_logic,
-    parse_noisy_or,
 )
 from workbench.agents.synthesizers.child_blocks import (
     child_block,
@@ -170,27 +170,26 @@ class RuleSynthesizer(ABC):
         )
         conversation = Conversation(
             ask,
-            prompts.render("synthesis_system").text,
+            prompts.render("synthesis_system"),
+            about=in_brief(node, children),
             nodes=[NodeRef(id=item.id, statement=item.statement) for item in (node, *children)],
             cutoff=cutoff,
             settings=self.settings,
         )
         weighing = _Weighing(self, node, children, cutoff, conversation, asked, prior, "\n".join(shown))
-        weighed = await weighing.exchange(prompt.text, stand_by=self.settings.stand_by)
+        weighed = await weighing.exchange(prompt, stand_by=self.settings.stand_by)
         if weighed.doubts and weighed.rule.numeric:
             low, high = weighed.rule.reachable()
-            again = prompts.render(
+            again = conversation.render(
                 "second_look",
                 equation=f"p({node.id}) = {weighed.rule.equation()}",
                 value=f"{weighed.p:.4g}",
                 low=f"{low:.4g}",
                 high=f"{high:.4g}",
                 doubts="\n".join(f"- {doubt}" for doubt in weighed.doubts),
-                propositions=in_brief(node, children),
-                cutoff=cutoff.shown,
                 reply_format=asked.reply_format,
             )
-            weighed = await weighing.exchange(again.text, stand_by=True)
+            weighed = await weighing.exchange(again, stand_by=True)
         rule, belief = self.settled(weighed, children)
         report = belief.report
         if prior is not None:
@@ -293,7 +292,6 @@ class _Weighing:
             self.synthesizer.name,
             prompt,
             lambda text: self._read(text, stand_by),
-            propositions=in_brief(self.node, self.children),
             reply_format=self.asked.reply_format,
             schema=self.asked.schema,
             choice="none",
@@ -395,11 +393,11 @@ class LinearSynthesizer(RuleSynthesizer):
         )
         ids = [child.id for child in children]
         answer = prompts.render("linear_reply", weights=_holes(ids))
-        return Asked(rule=rule.text, reply_format=answer.text, schema=linear(ids))
+        return Asked(rule=rule, reply_format=answer, schema=linear(ids))
 
     def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Rule and result of a reply, in either form of its weights."""
-        reply = parse_linear(text)
+        reply = LinearReply.read(text)
         return _stated(rule_of_reply(reply.intercept, reply.weights, polarities), reply.conclusion)
 
 
@@ -410,7 +408,7 @@ class VanillaSynthesizer(RuleSynthesizer):
 
     def asked(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> Asked:
         """A conclusion as a leaf's."""
-        rule, answer = (prompts.render(name).text for name in ("vanilla_rule", "conclusion_reply"))
+        rule, answer = (prompts.render(name) for name in ("vanilla_rule", "conclusion_reply"))
         return Asked(rule=rule, reply_format=answer, schema=CONCLUSION)
 
     def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
@@ -426,11 +424,11 @@ class LogicSynthesizer(RuleSynthesizer):
     def asked(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> Asked:
         """A formula with this node's children as variables."""
         answer = prompts.render("logic_reply", variables=", ".join(child.id for child in children))
-        return Asked(rule=prompts.render("logic_rule").text, reply_format=answer.text, schema=LOGIC)
+        return Asked(rule=prompts.render("logic_rule"), reply_format=answer, schema=LOGIC)
 
     def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Rule of a reply; it states no probability."""
-        reply = parse_logic(text)
+        reply = LogicReply.read(text)
         said = reply.assumption
         assumption = None if said is None else Assumption(detail=said.detail, probability=said.probability)
         return Weighed(
@@ -452,11 +450,11 @@ class NoisyOrSynthesizer(RuleSynthesizer):
         causes = [child.id for child in children if child.id not in negative]
         rule = prompts.render("noisy_or_rule", tolerance=f"{self.settings.stated_p_tolerance:g}")
         answer = prompts.render("noisy_or_reply", weights=_holes(causes), inhibitors=_holes(negative))
-        return Asked(rule=rule.text, reply_format=answer.text, schema=noisy_or(causes, negative))
+        return Asked(rule=rule, reply_format=answer, schema=noisy_or(causes, negative))
 
     def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Weighed:
         """Rule and result of a reply."""
-        reply = parse_noisy_or(text)
+        reply = NoisyOrReply.read(text)
         return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
 
 

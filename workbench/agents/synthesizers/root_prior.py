@@ -56,25 +56,15 @@ class Prior:
 
 async def state_prior(statement: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings) -> Prior:
     """Return the prior of a claim; raises as `Conversation.exchange`."""
-    prompts = prompts_of(ask)
-    proposition = f"{statement.id}: {statement.statement}"
-    reply_format = prompts.render("prior_reply").text
     said = await ask_once(
         ask,
         STAGE,
-        prompts.render(
-            "prior",
-            proposition=proposition,
-            cutoff=cutoff.shown,
-            reply_format=reply_format,
-        ).text,
         parse_conclusion,
-        system=prompts.render("prior_system").text,
+        about=f"{statement.id}: {statement.statement}",
         nodes=(statement,),
         cutoff=cutoff,
         settings=settings,
-        propositions=proposition,
-        reply_format=reply_format,
+        reply_format=prompts_of(ask).render("prior_reply"),
         schema=CONCLUSION,
         keeps_prose=True,
     )

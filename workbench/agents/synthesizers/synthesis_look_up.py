@@ -83,7 +83,7 @@ async def look_up(
         limits=settings,
         rules="look_up_rules",
         stage=STAGE,
-        proposition=described.text,
+        proposition=described,
     )
     loop = AgentLoop(plan, task, tools.box(settings.tools))
     notes: tuple[LoopNote, ...] = ()

@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 from math import isfinite
 
+import pandas as pd
+
 from workbench.forecasts.series.series_history import realised_volatility
 from workbench.questions.formats.base import QuestionFile, collect, number_of
 from workbench.questions.question import Question, QuestionError, check_day, event_id
@@ -42,20 +44,20 @@ def read_price_history(
         raise QuestionError(
             f"prices need the columns symbol, date and close; {sorted(lacking)[0]!r} is missing"
         )
-    assets: dict[str, list[Mapping[str, str]]] = {}
-    for row in rows:
-        assets.setdefault(row["symbol"].strip(), []).append(row)
+    table = pd.DataFrame(
+        [*rows], columns=["symbol", "date", "close", "volume", "name", "category"], dtype=str
+    )
+    table = table.fillna("").apply(lambda column: column.str.strip())
+    table[["close", "volume"]] = table[["close", "volume"]].apply(lambda column: column.map(number_of)).astype(float)  # fmt: skip
     end = begin + timedelta(days=days)
 
-    def question(own: Sequence[Mapping[str, str]]) -> Question | str:
-        prices = sorted(
-            (check_day(row["date"].strip(), of=f"a date of {own[0]['symbol']}"), value)
-            for row in own
-            if (value := number_of(row["close"])) is not None
-        )
+    def question(own: pd.DataFrame) -> Question | str:
+        known = own.dropna(subset="close").sort_values(["date", "close"]).set_index("date")
+        for day in known.index:
+            check_day(day, of=f"a date of {own['symbol'].iloc[0]}")
         # The start's own close is not known at its cutoff; the horizon's own close is what counts there.
-        first = _price_on(prices, begin - timedelta(days=1))
-        last = _price_on(prices, end)
+        before = known[: (begin - timedelta(days=1)).isoformat()]
+        first, last = _price_on(before, begin - timedelta(days=1)), _price_on(known, end)
         if first is None:
             return f"no price in the {_STALE} days before {begin}"
         if last is None:
@@ -65,42 +67,30 @@ def read_price_history(
         long, short = (float(values[0]) for values in rule.asset([first], [last], [days]))
         if abs(long - short) < _SAME:
             return f"long and short are both worth {long:.3f}: they cannot be told apart"
-        asset = _price_question(own[0], begin, end, first, {LONG: long, SHORT: short})
-        return _with_measures(asset, own, begin)
+        asset = _price_question(own.iloc[0], begin, end, first, {LONG: long, SHORT: short})
+        year = before[(begin - timedelta(days=365)).isoformat() :]
+        volatility = realised_volatility(year.index.tolist(), year["close"].tolist())
+        traded = (year["close"] * year["volume"]).dropna()
+        return replace(
+            asset,
+            volume=float(traded.mean()) if len(traded) else None,
+            extra={"volatility": f"{volatility:.6g}"} if isfinite(volatility) else {},
+        )
 
-    return collect(assets.items(), question)
-
-
-def _with_measures(question: Question, rows: Sequence[Mapping[str, str]], begin: date) -> Question:
-    year = (begin - timedelta(days=365)).isoformat()
-    known = sorted(
-        (day, close, number_of(row.get("volume", "")))
-        for row in rows
-        if year <= (day := row["date"].strip()) < begin.isoformat()
-        and (close := number_of(row["close"])) is not None
-    )
-    volatility = realised_volatility([day for day, _, _ in known], [close for _, close, _ in known])
-    traded = [close * pieces for _, close, pieces in known if pieces is not None]
-    return replace(
-        question,
-        volume=sum(traded) / len(traded) if traded else None,
-        extra={"volatility": f"{volatility:.6g}"} if isfinite(volatility) else {},
-    )
+    return collect(((str(symbol), own) for symbol, own in table.groupby("symbol", sort=False)), question)
 
 
-def _price_on(prices: Sequence[tuple[str, float]], day: date) -> float | None:
-    known = [(when, value) for when, value in prices if when <= day.isoformat()]
-    if not known or (day - date.fromisoformat(known[-1][0])).days >= _STALE:
-        return None
-    return known[-1][1]
+def _price_on(prices: pd.DataFrame, day: date) -> float | None:
+    """The close of a day, or the last one before it that is not stale."""
+    recent = prices[(day - timedelta(days=_STALE - 1)).isoformat() : day.isoformat()]
+    return float(recent["close"].iloc[-1]) if len(recent) else None
 
 
 def _price_question(
-    row: Mapping[str, str], begin: date, end: date, price: float, payoffs: Mapping[str, float]
+    row: "pd.Series[str]", begin: date, end: date, price: float, payoffs: Mapping[str, float]
 ) -> Question:
-    symbol = row["symbol"].strip()
+    symbol, label = row["symbol"], row["name"] or row["symbol"]
     name = f"{symbol}@{begin}"
-    label = (row.get("name") or symbol).strip()
     better = LONG if payoffs[LONG] > payoffs[SHORT] else SHORT
     return Question(
         id=name,
@@ -113,7 +103,7 @@ def _price_question(
         ),
         source="prices",
         source_id=symbol,
-        category=(row.get("category") or "").strip().lower(),
+        category=row["category"].lower(),
         question_type="market",
         asked_on=begin.isoformat(),
         closes_on=end.isoformat(),

@@ -8,7 +8,7 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from workbench.errors import ClaimRefused, Option, UsageError, command
 from workbench.questions.grammar import read_claim
-from workbench.questions.readings.slots import Readings, SlotReading
+from workbench.questions.readings.slots import ClaimReading, Readings
 
 #: Asks a person for one of several readings; returns its number from 1, `AS_TYPED`, or None where nobody answers.
 Asker = Callable[[Readings], int | None]
@@ -49,7 +49,7 @@ class ReadClaim:
 
     statement: str
     read_as: Mapping[str, Any] | None
-    reading: SlotReading | None = None
+    reading: ClaimReading | None = None
 
 
 def day_of(cutoff: Cutoff) -> date:
@@ -82,7 +82,7 @@ def read_for_run(
     return ReadClaim(statement=statement, read_as={"text": text, **reading.document()}, reading=reading)
 
 
-def choice_of(readings: Readings, number: int) -> SlotReading:
+def choice_of(readings: Readings, number: int) -> ClaimReading:
     """Return the reading of this number, from 1; raises ``UsageError`` where there is none."""
     choices = readings.choices
     if not 1 <= number <= len(choices):
@@ -93,7 +93,7 @@ def choice_of(readings: Readings, number: int) -> SlotReading:
     return choices[number - 1]
 
 
-def _accepted(text: str, reading: SlotReading) -> bool:
+def _accepted(text: str, reading: ClaimReading) -> bool:
     """Whether the grammar reads the text itself as the chosen reading; then the run keeps it as it was typed."""
     try:
         return read_claim(text) == reading.claim

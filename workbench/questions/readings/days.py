@@ -1,7 +1,7 @@
 """The days that a text speaks of: as it writes them, and as a window, which lies on a day, by it, during a period, or is measured from one."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache, partial
@@ -410,59 +410,33 @@ _LEVEL = r"(?:levels?|price|close|value|settings?|stance|quote|reading|print)"
 _WHERE = r"(?:where (?:it|they) (?:is|are|stands?|trades?)|(?:it|they) (?:is|are|does|do|was|were|stands?))"
 
 
-def take_now(text: Text, today: date) -> None:
-    """Take what measures from the last known value: "from here", "than it is today", "above today's level"."""
-    last = tuple(WEEKDAYS)[[*WEEKDAYS.values()].index(min(today.weekday(), 4))]
-    this = rf"(?:(?:its |the |their )?(?:current|present|prevailing|existing|last known|last|latest) {_LEVEL}|(?:today|yesterday|(?:last )?{last})'s (?:closing )?{_LEVEL}|spot(?: levels?)?|its (?:current )?value|their (?:current )?value|(?:its|the|their) current levels?|here|the last value known)"
-    measured = r"(?:away from|from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of|off)"
-    text.find(rf"\b{measured} (?:{this}|{_WHERE}(?! (?:on|in) )(?: (?:right )?(?:now|today|tonight|at present|currently))?|what it is(?: now| today)|(?:now|today)(?! to\b)(?:'s {_LEVEL})?|at present)(?![\w'])", "now", lambda match: match[0])  # fmt: skip
-    text.find(rf"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=at )|(?<=beyond ))(?:{this}|{_WHERE} (?:now|today))(?![\w'])", "now", lambda match: match[0])  # fmt: skip
-    text.find(
-        r"\b(?:now|from today|here)\b(?=$|,)(?<!between now)",
-        "now",
-        lambda match: match[0] if match[0] != "now" else None,
-    )
-    # "Lower than it started": its window says when that was.
-    text.find(r"\b(?:where|what|th[ae]n(?: where)?|from where) (?:it|they) (?:started|began|opened)(?: at| from)?\b", "started", lambda match: match[0])  # fmt: skip
+def last_weekday(calendar: Calendar) -> str:
+    """The name of the weekday whose close is the last known one."""
+    assert calendar.today is not None, "what a text without a day of its own says is not counted from one"
+    return tuple(WEEKDAYS)[[*WEEKDAYS.values()].index(min(calendar.today.weekday(), 4))]
 
 
-def take_peaks(text: Text) -> None:
-    """Take what is measured from an extreme: "from its 2018 high", "off the recent lows"; before windows, which know the days in it."""
-    said = r"(?:its |the |their |a |any |[DP]+(?:'s)? |recent |prior |previous |latest |earlier |record |all time |closing |running |current |\d{1,2} week |week )*"
-    text.find(rf"\b(?:down from|from|off of|off|below|under) {said}(?:peak|highs?|top|ath|record|highest close|high water mark)\b(?: so far| close)?(?! (?:of|in|for) )", "from peak", lambda match: match[0])  # fmt: skip
-    text.find(rf"\b(?:up from|from|off of|off|above) {said}(?:lows?|trough|bottom|lowest close)\b(?: so far| close)?", "from trough", lambda match: match[0])  # fmt: skip
+def _counted_from(match: _Match, today: date) -> date:
+    said, unit = match.groupdict().get("n"), _UNITS.get(match["unit"], match["unit"])
+    count = 1 if said is None else 2 if said == "couple of" else int(said) if said.isdigit() else int(number_in_words(said))  # fmt: skip
+    if unit in ("hour", "hr"):
+        return after(today, -(-count // 24), "day")
+    return after(today, 2 * count, "week") if unit == "fortnight" else after(today, count, unit)
 
 
-def take_spans(text: Text, today: date) -> None:
-    """Take what is counted from today: "within 90 days", "in three months", "over the next year"."""
+def _over(match: _Match, text: Text, today: date) -> Window:
+    once, always = _SOME.match(match[0]) is not None, "throughout" in match[0]
+    return Window(kind="during", end=_counted_from(match, today), once=once, always=always)
 
-    def end(match: _Match) -> date:
-        number = match.groupdict().get("n")
-        count = 1 if number is None else 2 if number == "couple of" else int(number) if number.isdigit() else int(number_in_words(number))  # fmt: skip
-        unit = _UNITS.get(match["unit"], match["unit"])
-        if unit in ("hour", "hr"):
-            return after(today, -(-count // 24), "day")
-        return after(today, 2 * count, "week") if unit == "fortnight" else after(today, count, unit)
 
-    during = r"(?:in|over|during|for|across|throughout|within|inside)"
-    some = r"(?:(?:at )?(?:any|some) ?(?:point|time|stage) |any ?time |some ?time |once )?"
-    count = rf"(?:{_COUNT}|an?|one)(?: calendar)?"
-    spans = (
-        rf"(?<!of )(?<!of the )\b{some}(?:(?:within|inside)(?: the (?:next|coming|following))?|{during} ?the (?:next|coming|following)|{during} (?:next|coming)|(?:the )?next|over|in less than|for|in under) {count} ?{_UNIT}\b(?! (?:high|low|average|moving|yield|treasur))(?: period)?(?: from (?:now|today))?",
-        rf"\b(?:on|over|at) an? {count} {_UNIT} horizon\b",
-        rf"\b{some}{during} the (?:next|coming|following) (?P<unit>week|month|half year|year)\b",
-        r"\b(?:within|inside) (?:the|a) (?P<unit>week|month|quarter|year)\b(?! of)",
-    )
-    for pattern in spans:
-        text.find(pattern, "W", lambda match: Window(kind="during", end=end(match), once=_SOME.match(match[0]) is not None, always="throughout" in match[0]))  # fmt: skip
-    for later in (
-        rf"\bin (?!(?:an?|one|1|any) (?:single )?(?:day|session)\b)(?!one ){count} ?{_UNIT}(?:'?s?'? time)?\b(?! (?:high|low|of))",
-        rf"\b{count}(?: |(?<=\d)){_UNIT} (?:from (?:now|today)|hence|out|ahead|later)\b",
-    ):
-        text.find(later, "W", lambda match: Window(kind="on", end=end(match)))
+def _later(match: _Match, text: Text, today: date) -> Window:
+    return Window(kind="on", end=_counted_from(match, today))
+
+
+def _on_the_week(match: _Match, text: Text, today: date) -> Window:
     # "Up on the week": since the close of the week before.
-    week = r"(?:(?<=up )|(?<=down )|(?<=higher )|(?<=lower ))on the (?P<unit>week|month|quarter|year)\b"
-    text.find(week, "W", lambda match: Window(kind="since", end=period_of(today, match["unit"]).before, start=period_of(today, match["unit"]).last))  # fmt: skip
+    week = period_of(today, match["unit"])
+    return Window(kind="since", end=week.before, start=week.last)
 
 
 _SOME = re.compile(r"at (?:any|some)|(?:any|some) ?time|(?:at least )?once")
@@ -482,84 +456,96 @@ _RELEASES = (
 )  # fmt: skip
 
 
-def take_events(text: Text, today: date) -> None:
-    """Take releases and meetings; before series are, which they name too."""
+def _meeting(match: _Match, text: Text, today: date) -> Window | None:
+    month = match.groupdict().get("m")
+    if today < date(FOMC[0].year, 1, 1):
+        return None
+    day = next((day for day in FOMC if day >= today and (month is None or day.month == MONTHS[month])), None)
+    if day is not None and re.match("before|ahead|prior|until", match[0]):
+        return Window(kind="by", end=day - timedelta(days=1))
+    return day and Window(kind="next_meeting", end=day)  # type: ignore[return-value]
 
-    def meeting(match: _Match) -> Window | None:
-        month = match.groupdict().get("m")
-        if today < date(FOMC[0].year, 1, 1):
-            return None
-        day = next(
-            (day for day in FOMC if day >= today and (month is None or day.month == MONTHS[month])), None
-        )
-        if day is not None and re.match("before|ahead|prior|until", match[0]):
-            return Window(kind="by", end=day - timedelta(days=1))
-        return day and Window(kind="next_meeting", end=day)  # type: ignore[return-value]
 
-    def release(match: _Match) -> Window:
-        # A month's figure comes out about the middle of the next month; jobs on its first Friday.
-        early = re.search("jobs|payroll|nfp|employment", text.plain) is not None
-        return Window(kind="next_release", end=period_of(today, "month", -1 if today.day < (7 if early else 13) else 0).last)  # fmt: skip
-
-    for pattern in _MEETINGS:
-        text.find(pattern, "W", meeting)
-    for pattern in _RELEASES:
-        text.find(pattern, "W", release)
+def _release(match: _Match, text: Text, today: date) -> Window:
+    # A month's figure comes out about the middle of the next month; jobs on its first Friday.
+    early = re.search("jobs|payroll|nfp|employment", text.plain) is not None
+    return Window(kind="next_release", end=period_of(today, "month", -1 if today.day < (7 if early else 13) else 0).last)  # fmt: skip
 
 
 _UNTIL = r"at any (?:point|time) (?:before|during|in|by|until)|at some (?:point|stage) (?:in|during|before|by|over)|(?:any ?time|some ?time|(?:at least )?once) (?:before|during|in|by|through|until|this|over)|by the time|all through|by or before|on or before|(?:no|not) later than|prior to|ahead of|this side of|before|by|through to|through|thru|until|till|up to|up until|within|during|throughout|over the course of|over|in the course of|in|into|for|on|as of|at|come|this|all of|all|for all of|(?:for |over |through )?(?:the )?(?:whole|entirety|duration|length|full length|entire) (?:of)?|@|between now and|from (?:now|here|today) (?:to|until|till|through)|when|of"
 
 
-def take_windows(text: Text, calendar: Calendar) -> None:
-    """Put the days of a text together with the words before them, as pieces ``W``."""
-    today = calendar.today
-    assert today is not None, "what a text without a day of its own says is no window"
+def _between(match: _Match, text: Text, today: date) -> Window:
+    first, last = text.at(match.start("a")).value, text.at(match.start("b")).value
+    longer = first.period is not None and (first.period.last - first.period.first).days > 31
+    if last.recurs:
+        # "In 2018 through September" ends in that year, "from July to July" in the next.
+        last = _after(last, first.period.first if longer else first.end)
+    else:  # "from 9 January to 30 June 2026": the year belongs to both
+        first = before(first, last.end)
+    since = first.period.before if first.period else first.end
+    months = first.period and last.period and not longer
+    return Window(kind="during", start=since, end=last.end, from_month=first.period.last if months else None, notes=first.notes + last.notes, full=last.full)  # fmt: skip
 
-    def span(match: _Match) -> Window | None:
-        first, last = text.at(match.start("a")).value, text.at(match.start("b")).value
-        if last.recurs:
-            # "In 2018 through September" ends in that year, "from July to July" in the next.
-            long = (
-                first.period if first.period and (first.period.last - first.period.first).days > 31 else None
-            )
-            last = _after(last, long.first if long else first.end)
-        else:  # "from 9 January to 30 June 2026": the year belongs to both
-            first = before(first, last.end)
-        since = first.period.before if first.period else first.end
-        months = first.period and last.period and (first.period.last - first.period.first).days <= 31
-        return Window(kind="during", start=since, end=last.end, from_month=first.period.last if months else None, notes=first.notes + last.notes, full=last.full)  # fmt: skip
 
-    two = r"(?P<a>D+)(?: close)?{0}(?P<b>[DP]++)"
-    text.find(two.format(" ?- ?"), "W", span)
-    text.find(r"(?:at some point |once |sometime )?\b(?:from|between|in|in either|during) (?:the )?" + two.format(r"(?:'s close)? ?(?:to|and|until|through|till|or|-) (?:the )?").replace("D+", "[DP]+", 1), "W", span)  # fmt: skip
-    text.find(two.format(" (?:to|through|until|till) ").replace("D+", "P+", 1), "W", span)
+def _since(match: _Match, text: Text, today: date) -> Window:
+    found: Window = text.at(match.start("p")).value
+    known = found.recurs == "week" or re.search(r"\b(?:its|their|close|level|value)\b", match[0])
+    if found.end > today and found.recurs and not found.period and known:
+        found = before(found, today + timedelta(days=1))  # "its June 29 close" is the last one
+    return Window(kind="since", end=found.end, period=found.period, notes=found.notes, full=found.full, recurs=found.recurs)  # fmt: skip
 
-    def base(match: _Match, name: str = "p") -> Window:
-        found: Window = text.at(match.start(name)).value
-        known = found.recurs == "week" or re.search(r"\b(?:its|their|close|level|value)\b", match[0])
-        if found.end > today and found.recurs and not found.period and known:
-            found = before(found, today + timedelta(days=1))  # "its June 29 close" is the last one
-        return Window(kind="since", end=found.end, period=found.period, notes=found.notes, full=found.full, recurs=found.recurs)  # fmt: skip
 
-    text.find(r"(?<!later )\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against|off)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the|its))* (?P<p>[DP]++)(?:'s)?(?: close| level| value)?(?! (?:to|through|until|high|low|peak|top))", "W", base)  # fmt: skip
-    text.find(r"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) (?P<p>[DP]++)|\b(?:(?:its|their|the) )?(?P<q>[DP]++)(?:'s)? (?:close|level|value)(?! to)", "W", lambda match: base(match, "p" if match["p"] else "q"))  # fmt: skip
-    text.find(r"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=beyond )|(?<=exceeds )|(?<=exceed )|(?<=tops ))(?:its|the|their) (?P<p>[DP]++)(?:'s)?(?: (?:close|level|value))?(?= |$)", "W", base)  # fmt: skip
+def _as_its_word_says(match: _Match, text: Text, today: date) -> Window:
+    piece = text.at(match.start("p"))
+    word = (match["word"] or "").strip()
+    if word in ("until", "till") and re.search(r"\b(?:not|never)\b", text.plain[: match.start()]):
+        word = "before"  # "not until 2019"
+    return _meaning(word, piece.value, text.plain[piece.start : piece.end], today)
 
-    def window(match: _Match) -> Window:
-        piece = text.at(match.start("p"))
-        word = (match["word"] or "").strip()
-        if word in ("until", "till") and re.search(r"\b(?:not|never)\b", text.plain[: match.start()]):
-            word = "before"  # "not until 2019"
-        return _meaning(word, piece.value, text.plain[piece.start : piece.end], today)
 
-    def closing(match: _Match) -> Window:
-        found: Window = text.at(match.start("p")).value
-        return replace(found, kind="on", start=found.period.before if found.period else None)
+def _at_its_close(match: _Match, text: Text, today: date) -> Window:
+    found: Window = text.at(match.start("p")).value
+    return replace(found, kind="on", start=found.period.before if found.period else None)
 
-    closes = "".join(f"(?<={verb} )|" for verb in ("close", "closes", "end", "ends", "finish", "finishes", "settle", "settles", "closing", "ending", "finishing", "closes out", "ends off", "close out"))  # fmt: skip
-    text.find(rf"(?:{closes[:-1]})(?<!\d close )(?<!% close )(?<!a close )(?P<p>[DP]++)", "W", closing)
-    text.find(rf"\b(?P<word>{_UNTIL})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar|data for|month of|us|u\.s\.|presidential))* *(?<= )(?P<p>[DP]++)(?:'s close|'s data)?(?: (?:data|reading|print)\b)?", "W", window)  # fmt: skip
-    text.find(r"(?P<p>[DP]++)(?P<word>)(?:'s)?", "W", window)
+
+_DURING = r"(?:in|over|during|for|across|throughout|within|inside)"
+_ANY_TIME = r"(?:(?:at )?(?:any|some) ?(?:point|time|stage) |any ?time |some ?time |once )?"
+_SO_MANY = rf"(?:{_COUNT}|an?|one)(?: calendar)?"
+_CLOSES = "|".join(f"(?<={verb} )" for verb in ("close", "closes", "end", "ends", "finish", "finishes", "settle", "settles", "closing", "ending", "finishing", "closes out", "ends off", "close out"))  # fmt: skip
+
+_Says = Callable[[_Match, Text, date], Window | None]
+#: Releases and meetings; before series, which they name too.
+EVENTS: tuple[tuple[str, _Says], ...] = (*((each, _meeting) for each in _MEETINGS), *((each, _release) for each in _RELEASES))  # fmt: skip
+#: What is counted from today: "within 90 days", "in three months", "over the next year".
+SPANS: tuple[tuple[str, _Says], ...] = (
+    (rf"(?<!of )(?<!of the )\b{_ANY_TIME}(?:(?:within|inside)(?: the (?:next|coming|following))?|{_DURING} ?the (?:next|coming|following)|{_DURING} (?:next|coming)|(?:the )?next|over|in less than|for|in under) {_SO_MANY} ?{_UNIT}\b(?! (?:high|low|average|moving|yield|treasur))(?: period)?(?: from (?:now|today))?", _over),
+    (rf"\b(?:on|over|at) an? {_SO_MANY} {_UNIT} horizon\b", _over),
+    (rf"\b{_ANY_TIME}{_DURING} the (?:next|coming|following) (?P<unit>week|month|half year|year)\b", _over),
+    (r"\b(?:within|inside) (?:the|a) (?P<unit>week|month|quarter|year)\b(?! of)", _over),
+    (rf"\bin (?!(?:an?|one|1|any) (?:single )?(?:day|session)\b)(?!one ){_SO_MANY} ?{_UNIT}(?:'?s?'? time)?\b(?! (?:high|low|of))", _later),
+    (rf"\b{_SO_MANY}(?: |(?<=\d)){_UNIT} (?:from (?:now|today)|hence|out|ahead|later)\b", _later),
+    (r"(?:(?<=up )|(?<=down )|(?<=higher )|(?<=lower ))on the (?P<unit>week|month|quarter|year)\b", _on_the_week),
+)  # fmt: skip
+#: Days together with the words before them; ``D`` and ``P`` are days and periods that were taken.
+WINDOWS: tuple[tuple[str, _Says], ...] = (
+    (r"(?P<a>D+)(?: close)? ?- ?(?P<b>[DP]++)", _between),
+    (r"(?:at some point |once |sometime )?\b(?:from|between|in|in either|during) (?:the )?(?P<a>[DP]+)(?: close)?(?:'s close)? ?(?:to|and|until|through|till|or|-) (?:the )?(?P<b>[DP]++)", _between),
+    (r"(?P<a>P+)(?: close)? (?:to|through|until|till) (?P<b>[DP]++)", _between),
+    (r"(?<!later )\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against|off)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the|its))* (?P<p>[DP]++)(?:'s)?(?: close| level| value)?(?! (?:to|through|until|high|low|peak|top))", _since),
+    (r"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) (?P<p>[DP]++)", _since),
+    (r"\b(?:(?:its|their|the) )?(?P<p>[DP]++)(?:'s)? (?:close|level|value)(?! to)", _since),
+    (r"(?:(?<=above )|(?<=below )|(?<=over )|(?<=under )|(?<=beyond )|(?<=exceeds )|(?<=exceed )|(?<=tops ))(?:its|the|their) (?P<p>[DP]++)(?:'s)?(?: (?:close|level|value))?(?= |$)", _since),
+    (rf"(?:{_CLOSES})(?<!\d close )(?<!% close )(?<!a close )(?P<p>[DP]++)", _at_its_close),
+    (rf"\b(?P<word>{_UNTIL})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar|data for|month of|us|u\.s\.|presidential))* *(?<= )(?P<p>[DP]++)(?:'s close|'s data)?(?: (?:data|reading|print)\b)?", _as_its_word_says),
+    (r"(?P<p>[DP]++)(?P<word>)(?:'s)?", _as_its_word_says),
+)  # fmt: skip
+
+
+def take_windows(text: Text, rules: Sequence[tuple[str, _Says]], today: date) -> None:
+    """Take what a table of windows has patterns for, as pieces ``W``."""
+    for pattern, says in rules:
+        text.find(pattern, "W", partial(says, text=text, today=today))
 
 
 def before(found: Window, day: date) -> Window:

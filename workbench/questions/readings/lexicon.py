@@ -38,6 +38,7 @@ class Lexicon(BaseModel):
     listed: dict[str, str]
     kinds: dict[str, str]
     uses: dict[str, str]
+    marks: dict[str, list[dict[str, str]]]
     asides: list[str]
     shorthand: dict[str, str]
     spelled: str
@@ -59,9 +60,9 @@ class Lexicon(BaseModel):
         """Words of the longest phrase."""
         return max(phrase.count(" ") for phrase in self.phrases) + 1
 
-    def pattern(self, text: str) -> str:
-        """Put the named parts into a pattern."""
-        for name, part in self.parts.items():
+    def pattern(self, text: str, **words: str) -> str:
+        """Put the named parts into a pattern, and words for its other holes."""
+        for name, part in {**self.parts, **words}.items():
             text = text.replace(f"{{{name}}}", part)
         return text
 

@@ -8,6 +8,7 @@ from functools import cache
 from workbench.questions.readings.lexicon import compiled, lexicon, words
 from workbench.questions.readings.tokens import Text, text_of
 from workbench.questions.series.embedded_series import SERIES
+from workbench.questions.series.known_series import Frequency, Kind, Series
 from workbench.questions.series.series_registry import series_named
 
 EMBEDDED = "embedded:"
@@ -43,6 +44,13 @@ class SeriesName:
     def has_had(self, level: float) -> bool:
         """Whether a level is not far from any that it has had."""
         return self.usual is None or self.usual[0] <= level <= self.usual[1]
+
+    @property
+    def unheld(self) -> Series:
+        """It as claims see it where no source here holds it."""
+        kind: Kind = {"rate": "yield", "price": "price"}.get(self.kind, "index")  # type: ignore[assignment]
+        frequency: Frequency = "monthly" if self.monthly else "daily"
+        return Series(id=self.ref, article=self.article, kind=kind, unit="", frequency=frequency, sources=())
 
     @property
     def described(self) -> str:

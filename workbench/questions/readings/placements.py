@@ -1,206 +1,263 @@
-"""A relation in its window: the readings that the two can have together, the likeliest first."""
+"""A relation in its window: the claims that the two can make together, the likeliest first."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
+from typing import Literal
 
+from workbench.questions.claims import AVERAGE_DAYS, SIDES, Claim
 from workbench.questions.readings.amounts import Amount
-from workbench.questions.readings.calendar_days import last_session
+from workbench.questions.readings.calendar_days import last_session, later_month, months_of
 from workbench.questions.readings.days import Window
 from workbench.questions.readings.names import SeriesName
 from workbench.questions.readings.relations import MIRRORED, OPPOSITE, Relation
-from workbench.questions.readings.slots import SlotReading
 
 _DOWNWARD = {"above": "below", "at_least": "at_most"}
+#: Patterns whose strictness does not hang on the words of a comparison.
+_STRICT = {"touch": False, "drawdown": False, "peak": False, "trough": False, "first": False, "relative": True, "record": True}  # fmt: skip
+#: What is read on one day, and from no other.
+_OF_ONE_DAY = ("level", "range", "average", "growth")
+#: Growth by its name, and the period that it is over; None: annualised.
+_OVER = {"yoy": "year", "mom": "month", "qoq": "quarter", "annualized": None}
+_EVENTS: dict[str, Literal["release", "meeting"]] = {"next_release": "release", "next_meeting": "meeting"}
 
 
-def placed_readings(
-    relation: Relation,
-    window: Window,
-    base: Window | None,
-    names: tuple[SeriesName, ...],
-    today: date,
-) -> Iterator[SlotReading]:
-    """Yield the readings of a relation in its window, the likeliest first."""
-    series, name, negated = names[0], relation.name, relation.never
-    monthly = series.monthly
-    level, unit, notes = _level_in_unit(relation.level, series)
-    upper = _level_in_unit(relation.upper, series)[0] if relation.upper is not None else None
-    start = base.end if base else None
-    since = start if start is not None or relation.now else window.start
-    period_start = window.start
-    if name not in ("compare", "change", "beats", "volatility"):
-        period_start = _ahead(period_start, today)
-    at_end = "on" if window.kind in ("by", "during") else window.kind
-    plain = SlotReading(
-        statement="",
-        series=tuple(each.ref for each in names),
-        relation=name,
-        comparison=relation.comparison,
-        level=level,
-        upper=upper,
-        unit=unit,
-        window=window.kind,
-        end=window.end,
-        lag=relation.lag,
-        times=relation.times,
-        step="" if relation.step == ("month" if monthly else "day") else relation.step,
-        notes=notes,
-    )
-    # Of weeks and months those that begin after the last visible day are whole.
-    whole = today - timedelta(days=1) if plain.step in ("week", "month") else None
-    growth = relation.growth or (
-        series.growth if series.growth in ("yoy", "mom", "qoq", "annualized") else ""
-    )
-    if series.embedded == "CORE_CPI" and unit == "%" and name in ("level", "touch", "bare", "stay"):
-        growth = growth or "yoy"  # an index is no percentage: its growth is meant
-    if growth and name in ("maximum", "minimum") and (unit == "%" or relation.growth):
-        if negated or (name == "maximum") != (relation.comparison in ("above", "at_least")):
-            return  # that all of them lie on this side is no relation here, and the highest of the level is another claim
-        # The highest growth is above a level where one of them is.
-        name, window, relation = "touch", replace(window, kind="by"), replace(relation, name="touch")
-    growing = name in ("level", "touch", "bare", "stay", "change") and growth and (unit in ("%", "") or relation.growth)  # fmt: skip
-    if growing and name == "change" and not relation.growth and series.growth in ("yoy", "annualized"):
-        # "Prices rise 0.2 % in October" is over the window that is named.
-        growing = series.growth == "annualized" or not window.period
-    signed = -(level or 0.0) if relation.way == "down" else level
-    if series.growth == "change" and name == "change" and unit != "%" and start is None:
-        # Payrolls are talked of by their change: "rise by 190k" is that figure.
-        side = relation.comparison if relation.comparison in ("at_least", "at_most", "below") else "above"
-        yield replace(plain, relation="level", level=signed, comparison=side, window=at_end, never=negated)
-    elif growing and not (series.ref.startswith("embedded:CORE_CPI") and (level or 0) > 50):
-        grown = replace(plain, relation=f"growth_{growth}", unit="%", lag={"yoy": 12, "mom": 1}.get(growth), never=negated)  # fmt: skip
-        if name == "change" and relation.way == "down":
-            grown = replace(grown, level=signed, comparison=_DOWNWARD.get(grown.comparison, grown.comparison))
-        if grown.comparison == "toward":
-            grown = replace(grown, comparison="at_least")
-        if window.kind == "during" and window.start and (window.end - window.start).days > 100 and monthly and growth in ("yoy", "mom"):  # fmt: skip
-            yield replace(grown, window="on")
-            yield grown
+def base_claim(names: tuple[SeriesName, ...], end: date) -> Claim:
+    """Return a claim about series that says nothing of them yet."""
+    keys = [name.source or name.ref for name in names]
+    unheld = tuple(name.unheld for name in names if not name.source)
+    return Claim(pattern="level", series=keys[0], other=(*keys, None)[1], end=end, unheld=unheld)
+
+
+def stated(claim: Claim, relation: str, comparison: str, series: SeriesName, *, percent: bool) -> Claim:
+    """Return the claim that a relation and a comparison make of one that has its series, numbers and days.
+
+    ``relation`` is a pattern, or "stay"; ``percent`` whether its level is in percent.
+    """
+    side, strict = SIDES.get(comparison, ("above", False))  # type: ignore[call-overload]
+    level, between = claim.level or 0.0, comparison == "between"
+    if relation == "stay" and not between:  # it never closes on the other side
+        away, _ = SIDES[OPPOSITE[comparison]]  # type: ignore[index]
+        return replace(claim, pattern="touch", side=away, strict=False, never=True)
+    pattern = {"stay": "inside", "level": "range" if between else "level"}.get(relation, relation)
+    claim = replace(claim, pattern=pattern, side=side, strict=_STRICT.get(pattern, strict))  # type: ignore[arg-type]
+    if pattern in _OF_ONE_DAY:
+        claim = replace(claim, start=None)
+    match pattern:
+        case "change" if between:
+            return replace(claim, pattern="change" if percent else "points", side="below" if level < 0 else "above")  # fmt: skip
+        case "change":
+            # "Rises at least 5%" holds at 5%, "does not rise at least 5%" below it.
+            rises = (side == "above") == (level > 0)
+            return replace(claim, pattern="change" if percent else "points", strict=not rises)
+        case "drawdown" | "peak" | "trough" | "step" | "move":
+            claim = replace(claim, points=not percent)
+            if pattern in ("peak", "trough"):
+                down = pattern == "peak"
+                return replace(claim, level=-abs(level) if down else abs(level), side="below" if down else "above")  # fmt: skip
+            return replace(claim, side="above", strict=comparison == "above") if pattern == "move" else claim
+        case "average" | "cross":
+            return replace(claim, strict=not level, level=abs(level) or None)
+        case "volatility":
+            return replace(claim, strict=side == "above")
+        case "first" if percent and series.kind == "price":
+            return replace(claim, pattern="first_move")
+        case "growth" if claim.every in ("year", "month") and series.monthly and level > 0:
+            if not (claim.unheld or claim.other or claim.event or between):
+                year, month = later_month(claim.end.year, claim.end.month, -12 if claim.every == "year" else -1)  # fmt: skip
+                # It is the change since the month so long before; its rounding is finer than "more than".
+                return replace(claim, pattern="change", start=months_of(year, month).last, every=None, strict=side == "below")  # fmt: skip
+    return claim
+
+
+def placed_claims(
+    relation: Relation, window: Window, base: Window | None, names: tuple[SeriesName, ...], today: date
+) -> Iterator[Claim]:
+    """Yield the claims of a relation in its window, the likeliest first; what was supposed on the way is in their notes."""
+    return _Placing(relation, window, base, names, today).claims()
+
+
+class _Placing:
+    def __init__(
+        self,
+        relation: Relation,
+        window: Window,
+        base: Window | None,
+        names: tuple[SeriesName, ...],
+        today: date,
+    ) -> None:
+        self.relation, self.window, self.names, self.today = relation, window, names, today
+        self.series = series = names[0]
+        level, self.unit, notes = _level_in_unit(relation.level, series)
+        self.level = level
+        self.signed = -(level or 0.0) if relation.way == "down" else level
+        self.start = base.end if base else None
+        #: What changes are measured from.
+        self.since = self.start if self.start is not None or relation.now else window.start
+        self.step = "" if relation.step == ("month" if series.monthly else "day") else relation.step
+        # Of weeks and months those that begin after the last visible day are whole.
+        self.whole = today - timedelta(days=1) if self.step in ("week", "month") else None
+        self.ahead = _ahead(window.start, today)
+        self.plain = replace(
+            base_claim(names, window.end),
+            level=level,
+            upper=_level_in_unit(relation.upper, series)[0],
+            times=relation.times if relation.lag in (None, AVERAGE_DAYS) else relation.lag,
+            every=self.step or None,
+            event=_EVENTS.get(window.kind, ""),
+            notes=notes,
+        )
+
+    def claim(self, name: str = "", comparison: str = "", **fields: object) -> Claim:
+        """The claim that a relation makes, with what it has beside the level."""
+        claim = replace(self.plain, **fields)  # type: ignore[arg-type]
+        return stated(claim, name or self.relation.name, comparison or self.relation.comparison, self.series, percent=self.unit == "%")  # fmt: skip
+
+    def claims(self) -> Iterator[Claim]:
+        relation, window, series = self.relation, self.window, self.series
+        name, never, level, unit = relation.name, relation.never, self.level, self.unit
+        of_value = name in ("level", "touch", "bare", "stay")
+        growth = relation.growth or (series.growth if series.growth in _OVER else "")
+        if series.embedded == "CORE_CPI" and unit == "%" and of_value:
+            growth = growth or "yoy"  # an index is no percentage: its growth is meant
+        if growth and name in ("highest", "lowest") and (unit == "%" or relation.growth):
+            if never or (name == "highest") != (relation.comparison in ("above", "at_least")):
+                return  # that all of them lie on this side is no relation here, and the highest of the level is another claim
+            # The highest growth is above a level where one of them is.
+            name, window, of_value = "touch", replace(window, kind="by"), True
+        growing = (of_value or name == "change") and growth and (unit in ("%", "") or relation.growth)
+        if growing and name == "change" and not relation.growth and series.growth in ("yoy", "annualized"):
+            # "Prices rise 0.2 % in October" is over the window that is named.
+            growing = series.growth == "annualized" or not window.period
+        if series.growth == "change" and name == "change" and unit != "%" and self.start is None:
+            # Payrolls are talked of by their change: "rise by 190k" is that figure.
+            side = relation.comparison if relation.comparison in ("at_least", "at_most", "below") else "above"
+            yield self.claim("level", side, level=self.signed, never=never)
+        elif growing and not (series.embedded == "CORE_CPI" and (level or 0) > 50):
+            yield from self._grown(growth, window)
+        elif name == "compare":
+            yield from self._compared()
+        elif name == "change" and relation.comparison == "between":
+            low, high = level or 0.0, self.plain.upper or 0.0
+            bounds = (-high, -low) if relation.way == "down" else (low, high)
+            yield self.claim(level=bounds[0], upper=bounds[1], never=never, start=self.since)
+        elif name in ("change", "drawdown"):
+            yield from self._changed()
+        elif name == "step":
+            down = relation.way == "down"
+            side = _DOWNWARD.get(relation.comparison, "at_most") if down else relation.comparison
+            if side in (("below", "at_most") if down else ("above", "at_least")):
+                yield self.claim("step", side, level=self.signed, start=self.ahead or self.whole, never=never)
+        elif name == "move":
+            yield self.claim(never=never, start=self.since)
+        elif name in ("relative", "volatility"):
+            yield self.claim(start=self.start or window.start, never=never)
+        elif name == "first":
+            # Which of two rates of growth comes first is no claim here.
+            if level is not None and level != self.plain.upper is not None and not growth:
+                yield self.claim(comparison="at_least" if level > (self.plain.upper or 0.0) else "at_most", start=self.ahead, never=never)  # fmt: skip
+        elif name == "average":
+            yield self.claim(never=never)
+        elif unit == "%" and series.kind == "price" and (of_value or name in ("mean", "highest", "lowest")):
+            return  # a percentage is no price, and of what it is one is not said
+        elif of_value:
+            yield from self._reached()
         else:
-            yield replace(grown, window=at_end)
-            if window.kind == "by":
-                yield grown
-    elif name == "compare":
-        side = OPPOSITE[relation.comparison] if negated else relation.comparison
-        compared = replace(plain, comparison=side, level=None, unit="", start=since, window=at_end)
-        if window.kind == "on" and start is None and window.start is None and not relation.now and not monthly:  # fmt: skip
+            ahead = self.ahead
+            if name == "record" and relation.lag == 1:
+                return  # the sentences of claims know no high of one week
+            if name == "record" and window.kind == "on" and not window.supposed and not series.monthly:
+                # A record "on 31 December" is one of that day, and not of any day until then.
+                ahead = _ahead(last_session(window.end) - timedelta(days=1), self.today)
+            yield self.claim(start=self.start or ahead or self.whole, never=never)
+
+    def _grown(self, growth: str, window: Window) -> Iterator[Claim]:
+        """A rate of growth, of the window's end and at some time in it."""
+        relation, side, level, never = (
+            self.relation,
+            self.relation.comparison,
+            self.level,
+            self.relation.never,
+        )
+        if relation.name == "change" and relation.way == "down":
+            level, side = self.signed, _DOWNWARD.get(side, side)
+        side = {"toward": "at_least"}.get(side, side)
+        long = window.kind == "during" and window.start and (window.end - window.start).days > 100
+        flipped = OPPOSITE.get(side, side) if never else side
+        yield self.claim("growth", flipped, every=_OVER[growth], level=level, never=never and flipped == side)
+        if window.kind == "by" or (long and self.series.monthly and growth in ("yoy", "mom")):
+            yield self.claim("growth_within", side, every=_OVER[growth], level=level, never=never)
+
+    def _compared(self) -> Iterator[Claim]:
+        relation, window, today = self.relation, self.window, self.today
+        side = OPPOSITE[relation.comparison] if relation.never else relation.comparison
+        compared = self.claim("compare", side, level=None, start=self.since)
+        if self.series.monthly and window.kind == "during":
+            if window.from_month is not None or (self.start is None and self.ahead):
+                compared = replace(compared, start=window.from_month or window.start)
+        elif window.kind == "on" and self.since is None and not relation.now and not self.series.monthly:
             day_before = window.end - timedelta(days=3 if window.end.weekday() == 0 else 1)
             if (window.end - today).days < 8 and day_before >= today:
                 yield replace(compared, start=day_before)
-        if monthly and window.kind == "during":
-            if window.from_month is not None:
-                compared = replace(compared, start=window.from_month)
-            elif start is None and _ahead(window.start, today):
-                compared = replace(compared, start=window.start)
         yield compared
-    elif name == "change" and relation.comparison == "between":
-        low, high = level or 0.0, upper or 0.0
-        if relation.way == "down":
-            low, high = -high, -low
-        yield replace(plain, level=low, upper=high, never=negated, start=since, window=at_end)
-    elif name == "move_by":
-        yield replace(plain, never=negated, start=since, window=at_end)
-    elif name in ("change", "drawdown"):
-        if monthly and window.from_month is not None:
-            since = window.from_month
-        plain = replace(plain, level=0.0 if signed is None else signed, start=since)
-        yield from _changed(plain, relation, window, today, monthly=monthly)
-    elif name == "any_step":
-        down = relation.way == "down"
-        side = _DOWNWARD.get(relation.comparison, "at_most") if down else relation.comparison
-        yield replace(plain, level=signed, comparison=side, start=period_start or whole, never=negated)
-    elif name in ("beats", "volatility"):
-        yield replace(plain, start=start if start is not None else window.start, window="during" if name == "volatility" else at_end, never=negated)  # fmt: skip
-    elif name == "first":
-        # Which of two rates of growth comes first is no claim here.
-        if level is not None and upper is not None and level != upper and not growth:
-            side = "at_least" if level > upper else "at_most"
-            yield replace(plain, comparison=side, start=period_start, never=negated)
-    elif name == "average_gap":
-        yield replace(plain, window=at_end, never=negated)
-    elif (
-        unit == "%"
-        and series.kind == "price"
-        and name in ("touch", "bare", "level", "stay", "mean", "maximum", "minimum")
-    ):
-        return  # a percentage is no price, and of what it is one is not said
-    elif name in ("touch", "bare", "level"):
-        yield from _reached(replace(plain, start=period_start), relation, window, monthly, at_end)
-    else:
-        if name in ("new_high", "new_low") and window.kind == "on" and not window.supposed and not monthly:
-            # A record "on 31 December" is one of that day, and not of any day until then.
-            period_start = _ahead(last_session(window.end) - timedelta(days=1), today)
-        yield replace(plain, start=start if start is not None else period_start or whole, never=negated)
 
+    def _changed(self) -> Iterator[Claim]:
+        """A change since a day: at the end of the window, and once within it."""
+        relation, window, level = self.relation, self.window, self.signed or 0.0
+        since = window.from_month if self.series.monthly and window.from_month else self.since
+        side = MIRRORED[relation.comparison] if relation.way == "down" else relation.comparison
+        once = self.claim("drawdown", "at_most" if level < 0 else "at_least", level=level, start=_ahead(since, self.today))  # fmt: skip
+        if relation.name == "drawdown":
+            for size in (20.0, 10.0):
+                note = f"a crash is read as a fall of {size:g}%"
+                yield replace(once, level=-size, never=relation.never, notes=(*once.notes, note))
+            return
+        if relation.once and not relation.never:
+            yield once
+            return
+        yield self.claim("change", OPPOSITE[side] if relation.never else side, level=level, start=since)
+        # That a move stays small is no move that is reached on the way.
+        large = not relation.never and relation.comparison not in ("below", "at_most")
+        on_the_way = window.kind == "by" or (window.kind == "during" and not window.period)
+        if on_the_way and large and not self.series.monthly and not relation.closing:
+            yield once
 
-def _changed(
-    plain: SlotReading, relation: Relation, window: Window, today: date, *, monthly: bool
-) -> Iterator[SlotReading]:
-    """The readings of a change since ``plain.start``: at the end of the window, and once within it."""
-    side = MIRRORED[plain.comparison] if relation.way == "down" else plain.comparison
-    side = OPPOSITE[side] if relation.never else side
-    at_end = "on" if window.kind in ("by", "during") else window.kind
-    once = replace(
-        plain,
-        relation="drawdown",
-        comparison="at_most" if (plain.level or 0.0) < 0 else "at_least",
-        start=_ahead(plain.start, today),
-    )
-    if relation.name == "drawdown":
-        yield replace(once, notes=(*plain.notes, "a crash is read as a fall of 20%"))
-        yield replace(once, level=-10.0, notes=(*plain.notes, "a crash is read as a fall of 10%"))
-        return
-    if relation.once and not relation.never:
-        yield once
-        return
-    yield replace(plain, relation="change", comparison=side, window=at_end)
-    # That a move stays small is no move that is reached on the way.
-    large = not relation.never and relation.comparison not in ("below", "at_most")
-    on_the_way = window.kind == "by" or (window.kind == "during" and not window.period)
-    if on_the_way and large and not monthly and not relation.closing:
-        yield once
-
-
-def _reached(
-    plain: SlotReading, relation: Relation, window: Window, monthly: bool, at_end: str
-) -> Iterator[SlotReading]:
-    side, touches = plain.comparison, relation.name == "touch"
-    at_a_time = window.kind in ("on", "next_release", "next_meeting")
-    of_the_month = monthly and window.kind == "during" and window.period
-    if relation.never and side == "toward" and touches:
-        yield replace(plain, relation="touch", never=True)
-        return
-    if relation.never:
-        if side in OPPOSITE:
-            if not at_a_time and not of_the_month:
-                yield replace(plain, relation="stay", comparison=OPPOSITE[side])
-            if at_a_time or of_the_month or not touches:
-                yield replace(plain, relation="level", comparison=OPPOSITE[side], window=at_end, start=None)
-        return
-    points = [
-        replace(plain, relation="level", comparison=each, window=at_end, start=None)
-        for each in ([side] if side != "toward" else ["at_least", "at_most"])
-    ]
-    # A range is touched from within: that it holds on every day is the other thing that is meant.
-    touch = replace(plain, relation="stay" if side == "between" else "touch")
-    short = window.start is None or (window.end - window.start).days < 100
-    if side == "between" and window.kind == "by":
-        yield points[0]
-    elif at_a_time or (of_the_month and short):
-        yield from points
-    elif relation.closing and relation.name == "level" and window.kind == "during" and not window.period:
-        yield from points
-        yield touch
-    elif touches:
-        yield touch
-    elif relation.way and relation.name == "level":
-        yield touch
-        yield points[0]
-    else:
-        yield points[0]
-        yield touch
-        yield from points[1:]
+    def _reached(self) -> Iterator[Claim]:
+        """A level at the end of the window, or on the way."""
+        relation, window, side = self.relation, self.window, self.relation.comparison
+        touches = relation.name == "touch"
+        at_a_time = window.kind in ("on", "next_release", "next_meeting")
+        of_the_month = self.series.monthly and window.kind == "during" and window.period
+        if relation.name == "stay":
+            stays = self.claim(start=self.start or self.ahead or self.whole)
+            yield replace(stays, never=stays.never != relation.never)
+            return
+        if relation.never:
+            if side == "toward" and touches:
+                yield self.claim("touch", side, never=True, start=self.ahead)
+            elif side in OPPOSITE:
+                if not at_a_time and not of_the_month:
+                    yield self.claim("stay", OPPOSITE[side], start=self.ahead)
+                if at_a_time or of_the_month or not touches:
+                    yield self.claim("level", OPPOSITE[side])
+            return
+        points = [self.claim("level", each) for each in ([side] if side != "toward" else ["at_least", "at_most"])]  # fmt: skip
+        # A range is touched from within: that it holds on every day is the other thing that is meant.
+        touch = self.claim("stay" if side == "between" else "touch", side, start=self.ahead)
+        short = window.start is None or (window.end - window.start).days < 100
+        plainly = relation.name == "level"
+        if side == "between" and window.kind == "by":
+            yield points[0]
+        elif at_a_time or (of_the_month and short):
+            yield from points
+        elif plainly and relation.closing and window.kind == "during" and not window.period:
+            yield from (*points, touch)
+        elif touches:
+            yield touch
+        elif plainly and relation.way:
+            yield from (touch, points[0])
+        else:
+            yield from (points[0], touch, *points[1:])
 
 
 def _ahead(start: date | None, today: date) -> date | None:
@@ -212,15 +269,11 @@ def _ahead(start: date | None, today: date) -> date | None:
 
 
 def _level_in_unit(amount: Amount | None, series: SeriesName) -> tuple[float | None, str, tuple[str, ...]]:
+    """The level in the unit of its series, whether that is percent, and what was supposed."""
     if amount is None:
         return None, "", ()
-    value, unit = amount.value, amount.unit
-    if unit == "bp":
-        return round(value / 100, 6), "percentage points" if series.kind == "rate" else "%", ()
-    if unit == "pp":
-        return value, "percentage points", ()
-    if series.kind == "rate":
-        if unit == "" and value >= 25:
-            return round(value / 100, 6), "percentage points", (f"{value:g} is read as basis points",)
-        return value, "%" if unit == "%" else "percentage points" if unit == "points" else "", ()
-    return value, {"%": "%", "points": "points"}.get(unit, ""), ()
+    value, unit, of_rate = amount.value, amount.unit, series.kind == "rate"
+    if unit == "bp" or (of_rate and unit == "" and value >= 25):
+        notes = () if unit else (f"{value:g} is read as basis points",)
+        return round(value / 100, 6), "points" if of_rate else "%", notes
+    return value, {"%": "%", "pp": "points", "points": "points"}.get(unit, ""), ()

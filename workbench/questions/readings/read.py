@@ -15,27 +15,26 @@ from workbench.questions.readings.amounts import THOUSANDS_DOT, Amount, take_amo
 from workbench.questions.readings.calendar_days import after, period_of
 from workbench.questions.readings.counts import UNITS, Count, take_counts
 from workbench.questions.readings.days import (
+    EVENTS,
+    SPANS,
+    WINDOWS,
     Calendar,
     Window,
     before,
+    last_weekday,
     take_days,
-    take_events,
-    take_now,
-    take_peaks,
-    take_spans,
     take_windows,
 )
 from workbench.questions.readings.lexicon import lexicon
 from workbench.questions.readings.names import (
     SeriesName,
-    embedded_name,
     joined_pair,
     named_otherwise,
     reachable,
     take_hint,
     take_series,
 )
-from workbench.questions.readings.placements import placed_readings
+from workbench.questions.readings.placements import placed_claims
 from workbench.questions.readings.relations import (
     QUARTER_POINT,
     Pieces,
@@ -44,9 +43,8 @@ from workbench.questions.readings.relations import (
     relations,
     uncertain,
 )
-from workbench.questions.readings.sentences import completed
-from workbench.questions.readings.slots import Form, Readings, Slot, SlotReading
-from workbench.questions.readings.tokens import text_of
+from workbench.questions.readings.slots import ClaimReading, Form, Readings, Slot, reading_of
+from workbench.questions.readings.tokens import take_marks, text_of
 
 #: Where series come from; a source that is added here is asked for names that a text may mean.
 SOURCES = ("embedded",)
@@ -79,8 +77,7 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
         THOUSANDS_DOT.search(text) and "level" in first.unsettled
     )
     if not parted and (claim := _canonical(text)) is not None:
-        best = reading_of_claim(claim, first.matched)
-        best = replace(best, notes=(*first.text.notes, *best.notes))
+        best = reading_of(claim, first.matched, first.text.notes)
         return Readings(text=text, best=best, matched=best.read_from, notes=best.notes)
     rest = [_Draft(text, cutoff, sources, choice) for choice in _choices(first.unsettled)]
     return _joined(text, first, [each.readings for each in (first, *rest)])
@@ -91,11 +88,11 @@ def _by_reference(text: str, readings: Readings) -> Readings:
     best = readings.best
     if best is None or best.claim is None:
         return replace(readings, text=text)
-    of_class = reading_of_claim(replace(best.claim, reference=True, notes=()), dict(readings.matched))
-    return replace(readings, text=text, best=of_class)
+    says = replace(best.claim, reference=True, notes=())
+    return replace(readings, text=text, best=reading_of(says, readings.matched))
 
 
-def only_reading(text: str, today: date) -> SlotReading | None:
+def only_reading(text: str, today: date) -> ClaimReading | None:
     """Return the one reading of a text; None where it has several, or a hole."""
     draft = _Draft(text, today, SOURCES, {})
     return None if draft.unsettled else _joined(text, draft, [draft.readings]).best
@@ -114,7 +111,7 @@ def _choices(unsettled: Mapping[str, int]) -> Iterable[dict[str, int]]:
     return islice((dict(zip(unsettled, way, strict=True)) for way in ways if any(way)), 5)
 
 
-def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[SlotReading]]) -> Readings:
+def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[ClaimReading]]) -> Readings:
     # Each way's own first reading before the second of any.
     longest = max(map(len, rows), default=0)
     readings = {each.statement: each for i in range(longest) for row in rows for each in row[i : i + 1]}
@@ -156,7 +153,7 @@ class _Draft:
     notes: list[str] = field(default_factory=list)
     matched: dict[str, str] = field(default_factory=dict)
     names: list[SeriesName] = field(default_factory=list)
-    readings: tuple[SlotReading, ...] = ()
+    readings: tuple[ClaimReading, ...] = ()
 
     def __post_init__(self) -> None:
         self.text = text_of(self.written)
@@ -210,7 +207,7 @@ class _Draft:
             self.unsettled["words"] = 1
             self.notes.append(f"ignored: {text.words(*speaker.span())!r}")
             text.take(0, speaker.end(), "filler")
-        take_events(text, today)
+        take_windows(text, EVENTS, today)
         take_series(text)
         if not any(piece.kind == "S" for piece in text.pieces) and (event := next((piece for piece in text.pieces if piece.kind == "W"), None)):  # fmt: skip
             # "Above 2 % on the next core CPI release": the release names the series.
@@ -230,13 +227,12 @@ class _Draft:
                 lambda match: times.get(match[1] or match[2]) or int(match[2]),
             )
         take_counts(text)
-        take_spans(text, today)
-        take_now(text, today)
+        take_windows(text, SPANS, today)
+        take_marks(text, "before days", last=last_weekday(calendar))
         take_days(text, calendar)
-        take_peaks(text)
-        take_windows(text, calendar)
+        take_marks(text, "after days")
+        take_windows(text, WINDOWS, today)
         self.unsettled |= dict.fromkeys(sorted(calendar.asked), 2)
-        text.find(r"\(?\+ ?/ ?-(?= ?[\d$])", "within", lambda match: match[0])
         take_amounts(text)
         self.names = (
             [self._chosen(i, each) for i, each in enumerate(mentioned)] if mentioned else self._named()
@@ -329,9 +325,7 @@ class _Draft:
 
     def _relations(self, pieces: Pieces, inverse: bool) -> list[Relation]:
         name = self.names[0] if self.names else SeriesName(ref="", article="")
-        stated = relations(
-            pieces, series=len(self.names), kind=name.kind, monthly=name.monthly, usual=name.usual
-        )
+        stated = relations(pieces, series=len(self.names), kind=name.kind, usual=name.usual)
         moves = pieces.first("moves")
         if moves and stated and stated[0].way and name.ref == "federal funds rate":
             self.notes.append("a move is read as a quarter of a percentage point")
@@ -393,7 +387,7 @@ class _Draft:
         ends = {piece.end for piece in levels}
         if any(piece.kind == "?" and piece.start - 1 in ends and self.text.written[self.text.spans[piece.start - 1][0]] == "-" for piece in pieces.all):  # fmt: skip
             return []  # "52-week": a number of something that was not understood is no level
-        joins = relation.name not in ("first", "beats", "move_by", "unchanged") and relation.comparison != "between" and pieces.said("and", "or")  # fmt: skip
+        joins = relation.name not in ("first", "relative", "move", "unchanged") and relation.comparison != "between" and pieces.said("and", "or")  # fmt: skip
         if joins and _two_predicates(pieces):
             if len(levels) > 1:
                 self.notes.append(TWO_CLAIMS)
@@ -410,7 +404,7 @@ class _Draft:
 
     def _place(self, stated: Sequence[Relation], main: Window | None, base: Window | None) -> None:
         names, today = tuple(self.names[:2]), self.today
-        of_levels = [each for each in stated if each.name not in ("volatility", "change", "any_step")]
+        of_levels = [each for each in stated if each.name not in ("volatility", "change", "step")]
         if "name" not in self.unsettled and not all(
             _usual(level, names) for each in of_levels for level in (each.level, each.upper)
         ):
@@ -430,14 +424,12 @@ class _Draft:
             for relation in stated:
                 if window.supposed and window.kind == "on" and relation.name in ("count", "streak", "first"):
                     continue  # "three in a row" is never on one day
-                for placed in placed_readings(relation, window, base, names, today):
-                    if placed.start and placed.end and placed.start >= placed.end:
+                for claim in placed_claims(relation, window, base, names, today):
+                    if claim.start and claim.start >= claim.end:
                         backwards = True
                         continue
-                    noted = replace(
-                        placed, read_from=dict(self.matched), notes=tuple(self.notes) + placed.notes
-                    )
-                    readings.append(completed(noted, names))
+                    says, notes = replace(claim, notes=()), (*self.notes, *claim.notes)
+                    readings.append(reading_of(says, self.matched, notes, monthly=names[0].monthly))
         if backwards and not readings:
             self.notes.append("its window ends before it starts")
             self.missing.append("window")
@@ -495,38 +487,3 @@ def _usual(amount: Amount | None, names: tuple[SeriesName, ...]) -> bool:
         return True
     in_basis_points = names[0].kind == "rate" and amount.value >= 25
     return names[0].has_had(amount.value / 100 if in_basis_points else amount.value)
-
-
-_RELATIONS = {"average": "average_gap", "range": "level", "relative": "beats", "highest": "maximum", "lowest": "minimum", "points": "change", "move": "move_by", "step": "any_step", "peak": "from_peak", "first_move": "first"}  # fmt: skip
-
-
-def reading_of_claim(claim: Claim, matched: Mapping[str, str] | None = None) -> SlotReading:
-    """Return a claim of the grammar as a reading; its statement is the claim's own."""
-    names = [embedded_name(each) for each in (claim.series, claim.other) if each]
-    comparison: str = claim.comparison
-    relation = _RELATIONS.get(claim.pattern, claim.pattern)
-    if claim.pattern == "record":
-        relation = "new_high" if claim.side == "above" else "new_low"
-    never = claim.never
-    if claim.pattern == "touch" and never and claim.side != "toward":
-        relation, never = "stay", False
-        comparison = "below" if claim.side == "above" else "above"
-    return SlotReading(
-        statement=claim.statement,
-        series=tuple(each.ref for each in names),
-        relation=relation,
-        comparison="between" if claim.pattern == "range" else comparison,
-        level=claim.level,
-        upper=claim.upper,
-        unit="%" if claim.pattern in ("change", "drawdown", "average", "volatility", "move", "step", "peak", "first_move") else "points" if claim.pattern == "points" else "",
-        window="by" if claim.pattern in ("touch", "drawdown", "step", "peak", "record") else "during" if claim.pattern in ("volatility", "mean", "highest", "lowest", "count", "streak", "first", "first_move") else "on",
-        start=claim.start,
-        end=claim.end,
-        lag=200 if claim.pattern == "average" else claim.times if claim.pattern == "record" and claim.times > 1 else None,
-        times=1 if claim.pattern == "record" else claim.times,
-        step=claim.every or "",
-        never=never,
-        read_from=dict(matched or {}),
-        notes=claim.remarks,
-        claim=claim,
-    )  # fmt: skip

@@ -1,9 +1,9 @@
 """What a text says of its series, put together from its pieces: how it is compared, with what, and how often."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from workbench.questions.readings.amounts import Amount
 from workbench.questions.readings.counts import STEPS, Count
@@ -22,7 +22,7 @@ _ZERO = Amount(value=0.0)
 class Relation:
     """What a text says, before it is known of which days."""
 
-    #: As in `SlotReading.relation`; ``bare`` for a level of which nothing is said.
+    #: A pattern of claims; "stay"; "bare" for a level of which nothing is said.
     name: str
     #: "toward" for a level that is reached from whichever side.
     comparison: str = ""
@@ -103,14 +103,12 @@ def uncertain(relation: Relation, pieces: Pieces) -> bool:
     """Whether words of the text say what the relation has no place for."""
     uses = _uses(relation.name) | ({"now"} if relation.now else set())
     uses |= {"move"} if "either way" in pieces else set()
-    if relation.once and relation.name in ("level", "mean", "compare", "average_gap"):
+    if relation.once and relation.name in ("level", "mean", "compare", "average"):
         return True  # "higher at some point than today"
     return any(piece.kind not in uses for piece in pieces.all if piece.kind != "?")
 
 
-def relations(
-    pieces: Pieces, *, series: int, kind: str, monthly: bool, usual: tuple[float, float] | None
-) -> list[Relation]:
+def relations(pieces: Pieces, *, series: int, kind: str, usual: tuple[float, float] | None) -> list[Relation]:
     """Return the relation that the pieces state, or the several that they may; the likeliest first.
 
     Parameters
@@ -119,448 +117,524 @@ def relations(
     kind : Of the first series: of a rate, percent and basis points are levels; of a price they are moves.
     usual : Levels that the series has had, where that is known.
     """
-    return [*_Teller(pieces, series, kind, monthly, usual).tell()]
+    words = _Words(pieces, series, kind, usual)
+    return next([*row.says(words)] for row in ROWS if row.fits(words))
 
 
-class _Teller:
-    """The parts of what is said, each read once."""
+class _Words:
+    """The words of a text, each part read once: what the rows of the table ask for."""
 
-    def __init__(
-        self, pieces: Pieces, series: int, kind: str, monthly: bool, usual: tuple[float, float] | None
-    ) -> None:
-        self.pieces, self.series, self.kind, self.monthly, self.usual = pieces, series, kind, monthly, usual
-        self.compared, self.comparison = self._comparison()
+    numbers: list[tuple[Piece, Amount]]
+    amount: Amount | None
+    #: piece, level, edge: The number that is the level, and what stands after it.
+    piece: Piece
+    level: Amount
+    edge: Piece
+    #: moving: The way that it moves by a number, where the number says so; by: the number is how far, and not where to.
+    moving: Way
+    by: bool
+    growth: str
+    #: The side that a comparison or a motion leans to.
+    leaning: str
+    #: It is said to hold all the time.
+    held: bool
+    #: now, since: It is measured from the last known value, or from a day.
+    now: bool
+    since: bool
+    #: Whether it is spoken of by values that may lie at zero, and not as a price is.
+    levelled: bool
+
+    def __init__(self, pieces: Pieces, series: int, kind: str, usual: tuple[float, float] | None) -> None:
+        self.pieces, self.series, self.kind, self.usual = pieces, series, kind, usual
+        self.has = pieces.said
+        self.compared, self.comparison = _comparison(pieces)
         verb, adjective = pieces.first("up", "down"), pieces.first("higher", "lower")
-        self.moved = verb or adjective
+        self.moved = (verb or adjective or Piece("", 0, 0, "")).value
         self.verb_way: Way = verb.kind if verb else ""  # type: ignore[assignment]
-        self.way: Way = self.verb_way or (
-            {"higher": "up", "lower": "down"}[adjective.kind] if adjective else ""
-        )  # type: ignore[assignment]
+        self.way: Way = self.verb_way or (_WAYS[adjective.kind] if adjective else "")
         windows = [piece.value for piece in pieces.all if piece.kind == "W"]
         self.never = sum(piece.kind == "not" for piece in pieces.all) % 2 == 1
-        at_once = ("once", "step", "step week", "step month", "step quarter", "record high", "record low")
-        self.once = pieces.said(*at_once) or any(window.once for window in windows)
-        self.always = pieces.said("always") or any(window.always for window in windows)
-        counted = kind == "count"
+        self.once = self.has("once", *_STEPS, "record high", "record low") or any(
+            each.once for each in windows
+        )
+        self.held = self.has("hold", "always") or any(each.always for each in windows)
+        self.now = "now" in pieces
+        self.since = any(window.kind == "since" for window in windows)
+        counted_yearly = (
+            kind == "count" and "annualised" in pieces
+        )  # "1.3 million starts, annualised" is a level
         self.growth = (
-            ""
-            if counted and "annualised" in pieces
-            else next((name for word, name in _GROWTH.items() if word in pieces), "")
+            "" if counted_yearly else next((name for word, name in _GROWTH.items() if word in pieces), "")
         )
-        self.amounts = self._levels()
-        self.base = Relation(name="", now="now" in pieces, never=self.never, once=self.once, way=self.way, closing="end" in pieces, growth=self.growth)  # fmt: skip
+        self.levelled = kind != "price" or bool(self.growth)
+        self.numbers = _levels(pieces)
+        self.amount = self.numbers[0][1] if self.numbers else None
+        self.base = Relation(name="", now=self.now, never=self.never, once=self.once, way=self.way, closing="end" in pieces, growth=self.growth)  # fmt: skip
+        self.leaning = self.comparison or {"up": "above", "down": "below"}.get(self.way, "")
+        if self.numbers:
+            self._see_the_number()
 
-    def _comparison(self) -> tuple[Piece | None, str]:
-        """The words of a comparison; "or more" after a number turns "above" into "at least"."""
-        suffix = self.pieces.first("or more", "or less")
-        suffix = suffix or next(
-            (Piece("or more", 0, 0) for piece in self.pieces.all if piece.kind == "A" and piece.value.plus),
-            None,
+    def _see_the_number(self) -> None:
+        """Of several numbers the level is the one that a comparison or "to" stands before; see whether it says where to, or by how much."""
+        led = [each for each in self.numbers if self.pieces.before(each[0], "to", "reach", *_SIDES)]
+        self.piece, self.level = led[0] if led and len(self.numbers) > 1 else self.numbers[0]
+        self.edge = self.pieces.next_to(self.piece, 1) or Piece("", 0, 0, "")
+        signed = not self.way and self.level.signed and self.level.unit in _MEASURES
+        self.moving = ("up" if self.level.value > 0 else "down") if signed else self.way
+        self.by = (
+            self.kind == "price" or self.level.unit != "%" if signed else _by(self, self.piece, self.level)
         )
-        found = next((piece for kind in ("at least", "at most", "above", "over", "below") if (piece := self.pieces.first(kind))), None)  # fmt: skip
-        if found is not None and found.kind == "at least" and (other := self.pieces.first("above", "over", "below")) and self._amount_after(other):  # fmt: skip
-            found = other  # "at least once above 30"
-        if suffix is not None:
-            return found, "at_least" if suffix.kind == "or more" else "at_most"
-        return found, _COMPARISONS[found.kind] if found else ""
-
-    def _amount_after(self, piece: Piece) -> bool:
-        after = self.pieces.next_to(piece, 1)
-        return after is not None and after.kind == "A"
-
-    def _levels(self) -> list[tuple[Piece, Amount]]:
-        """The numbers that are levels: not where it stands now ("up from 4.4 %")."""
-        found = [(piece, piece.value) for piece in self.pieces.all if piece.kind == "A"]
-        if len(found) > 1 and "between" not in self.pieces:
-            stands = [each for each in found if self.pieces.before(each[0], "from")]
-            found = [each for each in found if each not in stands] or found
-        return found
 
     @property
-    def leaning(self) -> str:
-        """The side that a comparison or a motion leans to."""
-        return self.comparison or {"up": "above", "down": "below"}.get(self.way, "")
-
-    def tell(self) -> Iterator[Relation]:
-        pieces, base = self.pieces, self.base
-        amount = self.amounts[0][1] if self.amounts else None
-        size = replace(amount, value=abs(amount.value)) if amount else None
-        if (count := pieces.first("count")) is not None:
-            yield from self._counted(count.value, amount)
-        elif (average := pieces.first("average")) is not None:
-            if self.leaning and average.value and (amount is None or amount.unit == "%"):
-                name = "average_cross" if "cross" in pieces or self.once else "average_gap"
-                yield replace(base, name=name, comparison=self.leaning, level=amount, lag=average.value)
-        elif "stays" in pieces and pieces.said("or less", "or more"):
-            yield replace(base, name="compare", comparison="at_most" if "or less" in pieces else "at_least")
-        elif (digits := pieces.first("digits")) is not None and not self.amounts:
-            size = Amount(value=100.0 if digits.value == "triple" else 10.0)
-            if digits.value != "single" and self.kind == "price" and self.way:
-                yield replace(base, name="change", comparison="at_least", level=replace(size, unit="%"))
-            else:
-                side = "below" if digits.value == "single" else "at_least"
-                yield replace(
-                    base,
-                    name="touch" if self.once else "level",
-                    comparison=side,
-                    level=size,
-                    way="up" if side == "at_least" else "down",
-                )
-        elif (
-            self.series == 1
-            and pieces.said("stays")
-            and not self.amounts
-            and (self.kind == "rate" or "hold" not in pieces)
-            and not pieces.said("or", "apart")
-        ):
-            yield replace(base, name="unchanged", comparison="between")
-        elif amount and pieces.said("either way", "move") and not self.verb_way:
-            # "Less than 5 % either way" is that it does not move so far.
-            small = self.comparison in ("below", "at_most")
-            side = "above" if self.comparison in ("above", "at_most") else "at_least"
-            yield replace(
-                base, name="move_by", comparison=side, level=size, way="", never=self.never != small
-            )
-        elif amount and self._within_of_now():
-            yield replace(base, name="move_by", comparison="above", level=size, way="", never=not self.never)
-        elif self.series == 2:
-            yield from self._of_two(amount)
-        elif ((record := pieces.first("record high", "record low")) or "weeks" in pieces) and not self._record_of():  # fmt: skip
-            low = record.kind == "record low" if record else pieces.said("lowest")
-            lag = pieces.first("weeks")
-            yield replace(base, name="new_low" if low else "new_high", comparison="below" if low else "above", lag=lag.value if lag else None)  # fmt: skip
-        elif pieces.said("from peak", "correction", "bear market", "from trough"):
-            yield from self._off_the_peak(size)
-        elif "volatility" in pieces and (self.kind != "index" or self.amounts):
-            if amount and self.leaning:
-                yield replace(base, name="volatility", comparison=self.leaning, level=size)
-        elif len(self.amounts) > 1 and (between := self._between()) is not None:
-            yield from self._ranged(*between)
-        elif len(self.amounts) > 1 and "first" in pieces:
-            yield from self._which_first()
-        elif "mean" in pieces:
-            for side in [self.leaning] if self.leaning else ["at_least", "at_most"]:
-                if amount:
-                    yield replace(base, name="mean", comparison=side, level=amount)
-        elif (
-            amount
-            and pieces.said("step", "step week", "step month", "step quarter")
-            and (self.way or amount.signed)
-            and self._is_move(amount)
-        ):
-            step = next((name for name in ("week", "month", "quarter") if f"step {name}" in pieces), "")
-            way: Way = self.way or ("down" if amount.value < 0 else "up")
-            yield replace(base, name="any_step", comparison=self.comparison if self.comparison in ("at_least", "at_most", "above") else "at_least" if not self.comparison else "above", level=size, way=way, step=step)  # fmt: skip
-        elif (times := self._multiple()) is not None:
-            yield replace(base, name="change", comparison="above" if self.comparison == "above" else "at_least", level=Amount(value=abs(times), unit="%"), way="down" if times < 0 else "up")  # fmt: skip
-        elif amount is None:
-            yield from self._without_number()
-        elif pieces.said("highest", "lowest") and not (pieces.said("step")):
-            yield from self._extreme(amount)
-        elif "handle" in pieces:
-            yield from self._handles(amount)
-        else:
-            yield from self._at_or_by(*self.amounts[self._index_of_level()], size=size)
-
-    def _record_of(self) -> bool:
-        """Whether it is said what the record is ("its record of 5,048"): a level, whatever it was."""
-        return any(
-            amount.unit in ("", "money", "points", "%" if self.kind == "rate" else "") and (self.usual is None or amount.value >= self.usual[0])
-            and self.pieces.before(piece, "of", "to", "reach", "cross", "record high", "record low", *_SIDES)
-            for piece, amount in self.amounts
-        )  # fmt: skip
-
-    def _index_of_level(self) -> int:
-        """Of several numbers the level is the one that a comparison or "to" stands before."""
-        led = [
-            i
-            for i, (piece, _) in enumerate(self.amounts)
-            if self.pieces.before(piece, "to", "reach", *_SIDES)
-        ]
-        return led[0] if led and len(self.amounts) > 1 else 0
-
-    def _counted(self, count: Count, amount: Amount | None) -> Iterator[Relation]:
-        leaning = self.comparison or {"up": "above", "down": "below"}.get(count.way or self.way, "")
-        if not leaning:
-            return
-        if amount is None:
-            leaning = "above" if leaning in ("above", "at_least") else "below"
-            if count.way or self.way:
-                leaning = {"up": "above", "down": "below"}[count.way or self.way]
-        step = STEPS.get(count.step, count.step)
-        yield replace(self.base, name="streak" if count.row else "count", comparison=leaning, level=amount, times=count.times, step=step, never=self.never and "hold" not in self.pieces)  # fmt: skip
-
-    def _within_of_now(self) -> bool:
-        inside = self.pieces.first("between", "within")
-        if "within" in self.pieces:
-            return True
-        return len(self.amounts) == 1 and "now" in self.pieces and inside is not None and inside.value in ("within", "inside")  # fmt: skip
-
-    def _of_two(self, amount: Amount | None) -> Iterator[Relation]:
-        pieces, base = self.pieces, self.base
-        beats, trails, apart = pieces.first("beats"), pieces.first("trails"), pieces.first("apart")
-        if amount is None and (beats or trails):
-            above = beats is not None and (trails is None or beats.start <= trails.start)
-            yield replace(base, name="beats", comparison="above" if above else "below", level=None)
-        elif amount is not None and (beats or trails) and amount.unit in ("%", "pp", "points"):
-            yield replace(base, name="beats", comparison="above" if beats else "below", level=amount)  # fmt: skip
-        elif amount is not None and self._by(amount) and self.way:
-            yield replace(base, name="change", comparison="at_least", level=amount)
-        elif amount is not None and (self.comparison or self.way):
-            yield replace(base, name="level", comparison=self.comparison or {"up": "at_least", "down": "at_most"}[self.way], level=amount)  # fmt: skip
-        elif apart and self.way:
-            yield replace(base, name="compare", comparison="above" if self.way == "up" else "below")
-        elif self.comparison and amount is None:
-            yield replace(base, name="beats", comparison="above" if self.comparison in ("above", "at_least") else "below")  # fmt: skip
-            yield replace(base, name="level", comparison=self.comparison, level=_ZERO)
-
-    def _off_the_peak(self, size: Amount | None) -> Iterator[Relation]:
-        standard = 20.0 if "bear market" in self.pieces else 10.0 if "correction" in self.pieces else None
-        if size is None and standard is not None:
-            size = Amount(value=standard, unit="%")
-        if size is None or size.unit not in ("%", "points", "money", ""):
-            return
-        trough = "from trough" in self.pieces
-        # "Drawdown no worse than 3 %": it never falls so far.
-        small = self.comparison in ("at_most",) or (self.comparison == "below" and self.compared is not None and self.compared.value in ("less than", "smaller than"))  # fmt: skip
-        yield replace(self.base, name="from_trough" if trough else "from_peak", comparison="above" if trough else "below", level=size, never=self.never != small)  # fmt: skip
-
-    def _between(self) -> tuple[Amount, Amount] | None:
-        """Two numbers that bound a range: "60 to 80", "above 60 but below 80"."""
-        (first, low), (second, high) = self.amounts[:2]
-        joined = self.pieces.all[self.pieces.all.index(first) + 1 : self.pieces.all.index(second)]
-        kinds = [piece.kind for piece in joined if piece.kind not in ("filler",) or piece.value == "of"]
-        inside = self.pieces.first("between")
-        if (inside is not None and inside.value in ("within", "inside") and kinds == ["of"]) or kinds == [
-            "now"
-        ]:
-            width = high.value * low.value / 100 if low.unit == "%" else low.value
-            return replace(high, value=high.value - width), replace(high, value=high.value + width)
-        opposed = {"above", "over", "at least"} & set(kinds) and self.pieces.before(first, "below", "at most")
-        opposed = opposed or ({"below", "at most"} & set(kinds) and self.pieces.before(first, "above", "over", "at least"))  # fmt: skip
-        if opposed and set(kinds) <= {"and", "or", "above", "over", "below", "at least", "at most", "not", "nor"} and ("and" in kinds or "not" in kinds or "nor" in kinds):  # fmt: skip
-            return (low, high) if low.value <= high.value else (high, low)
-        if [kind for kind in kinds if kind != "filler"] in ([], ["to"], ["and"], ["or"]) and (
-            kinds != ["or"] or "between" in self.pieces
-        ):
-            if not kinds and second.start - first.end > 3:
-                return None
-            return (low, high) if low.value <= high.value else (high, low)
-        return None
-
-    def _ranged(self, low: Amount, high: Amount) -> Iterator[Relation]:
-        if not low.unit and high.unit:
-            low = replace(low, unit=high.unit)
-        base = replace(self.base, comparison="between", level=low, upper=high)
-        by_how_much = low.unit == "%" if self.kind == "price" else low.unit in ("bp", "pp", "points")
-        by_how_much = by_how_much or (bool(self.way) and (high.unit == "points" or self.base.now))
-        if by_how_much and self.way and not self.pieces.said("to at"):
-            yield replace(base, name="change")
-            return
-        if self.comparison and self.compared is not None and self.compared.kind in ("above", "below", "over") and self._amount_after(self.compared) and not self.pieces.said("and", "not", "nor"):  # fmt: skip
-            beyond = high if self.comparison in ("above", "at_least") else low
-            yield replace(base, name="level", comparison=self.comparison, level=beyond, upper=None)
-            yield replace(base, name="touch", comparison=self.comparison, level=beyond, upper=None)
-            return
-        held = self.pieces.said("hold") or self.always
-        yield replace(base, name="stay" if held else "mean" if "mean" in self.pieces else "level", growth=self.growth)  # fmt: skip
-
-    def _which_first(self) -> Iterator[Relation]:
-        """Of two levels, or two moves, the one that comes first; of two moves one way the nearer does, and nobody asks."""
-        (first, one), (second, other) = self.amounts[:2]
-        base = replace(self.base, name="first", level=one, upper=other)
-        if {one.unit, other.unit} != {"%"} or self.kind != "price":
-            yield base
-            return
-        ways = [piece for piece in self.pieces.all if piece.kind in _MOTION]
-        back = next((piece for piece in ways if first.end <= piece.start < second.start), None)
-        down = one.value < 0 or self.way == "down"
-        back_down = other.value < 0 or (back.kind in ("down", "lower") if back else not down)
-        if down != back_down:
-            yield replace(base, level=replace(one, value=abs(one.value) * (-1 if down else 1)), upper=replace(other, value=abs(other.value) * (-1 if back_down else 1)))  # fmt: skip
-
-    def _multiple(self) -> float | None:
-        if multiple := self.pieces.first("multiple"):
-            return 100.0 * (float(multiple.value) - 1)
-        if self.amounts:
-            return None
-        return next((times for word, times in (("double", 100.0), ("halve", -50.0), ("triple", 200.0), ("quadruple", 300.0)) if word in self.pieces), None)  # fmt: skip
-
-    def _without_number(self) -> Iterator[Relation]:
-        pieces, base = self.pieces, self.base
-        signed = pieces.first("invert", "turn positive")
-        if pieces.said("between", "hole") or any(
-            piece.kind == "to" and self._hole(piece) for piece in pieces.all
-        ):
-            return
-        said = self.moved.value if self.moved else ""
-        if said.startswith(("accelerat", "decelerat", "quicken", "slow")) or (self.never and said.endswith(("day", "week", "month", "quarter", "year"))):  # fmt: skip
-            return  # of a pace it is not said against what, and "no down month" is no month
-        if self.kind != "price" and self.kind != "rate" and self.moved and self.moved.value.startswith(("contract", "shrink", "shrank")):  # fmt: skip
-            yield replace(base, name="level", comparison="below", level=_ZERO, way="", growth=self.growth)
-            return
-        levelled = self.kind != "price" or bool(self.growth)
-        sign = self.pieces.first("higher", "lower")
-        if pieces.said("crash"):
-            yield replace(base, name="drawdown", comparison="at_least", level=Amount(value=20.0, unit="%"), way="down")  # fmt: skip
-        elif signed is not None and not levelled:
-            yield replace(
-                base,
-                name="touch",
-                comparison="below" if signed.kind == "invert" else "above",
-                level=_ZERO,
-                way="",
-            )
-            yield replace(base, name="compare", comparison="below" if signed.kind == "invert" else "above")
-        elif self.series == 1 and signed is not None and levelled:
-            side = "below" if signed.kind == "invert" else "above"
-            held = "hold" in pieces or self.always
-            inverts = signed.value.startswith(("invert", "un", "disinvert"))
-            yield replace(base, name="stay" if held else "touch" if inverts or self.kind == "rate" else "level", comparison=side, level=_ZERO, way="")  # fmt: skip
-        elif (
-            sign is not None and sign.value in ("negative", "positive") and levelled and "verb" not in pieces
-        ):
-            side = "below" if sign.value == "negative" else "above"
-            held = "hold" in pieces or self.always
-            yield replace(base, name="stay" if held else "level", comparison=side, level=_ZERO, way="")
-        elif self.growth and self.verb_way and self.kind != "rate":
-            yield replace(base, name="level", comparison="above" if self.verb_way == "up" else "below", level=_ZERO, way="")  # fmt: skip
-        elif pieces.said("highest", "lowest", "always") or self.always or pieces.said("hold"):
-            return
-        elif self.way:
-            weak = self.comparison if self.comparison in ("at_least", "at_most") else ""
-            negated = self.pieces.first("at least", "at most")
-            side = "above" if self.way == "up" else "below"
-            yield replace(base, name="compare", comparison=(weak if negated else "") or side)
-        elif self.comparison and (self.base.now or "started" in pieces or any(piece.value.kind == "since" for piece in pieces.all if piece.kind == "W")):  # fmt: skip
-            yield replace(base, name="compare", comparison=self.comparison, way="up" if self.comparison in ("above", "at_least") else "down")  # fmt: skip
-
-    def _is_move(self, amount: Amount) -> bool:
-        if "reach" in self.pieces or (amount.unit == "%" and self.kind == "rate" and self.comparison):
-            return False
-        if amount.unit not in ("%", "bp", "pp") and not self._of_size:
-            return False
-        return amount.unit in ("%", "bp", "pp", "points", "money") or (
-            self.usual is not None and amount.value < self.usual[0] / 2
-        )
-
-    def _hole(self, piece: Piece) -> bool:
-        """Whether it is not said where to ("rises to by December")."""
-        after = self.pieces.next_to(piece, 1)
-        return piece.value == "to" and self.pieces.before(piece, "up", "down", "higher", "lower") and (after is None or after.kind in ("W", "by"))  # fmt: skip
-
-    def _extreme(self, amount: Amount) -> Iterator[Relation]:
-        high = "highest" in self.pieces
-        side = self.leaning or ("at_least" if "reach" in self.pieces else "")
-        if side:
-            yield replace(
-                self.base, name="maximum" if high else "minimum", comparison=side, level=amount, way=""
-            )
-
-    def _handles(self, amount: Amount) -> Iterator[Relation]:
-        low, width = amount.value, 1.0
-        if self.usual is not None:
-            least = max(self.usual[0] if self.usual[0] > 1 else 0.0, 10.0 if self.usual == (1, 400) else 0.0)
-            while 0 < low < least:
-                low, width = low * 10, width * 10
-        bottom, top = replace(amount, value=low, unit=""), replace(amount, value=low + width, unit="")
-        touch = "touch" if self.once else "level"
-        if self.pieces.said("or less") or (self.verb_way == "down" and not self.pieces.said("or more")):
-            yield replace(self.base, name="touch" if self.verb_way else touch, comparison="below", level=top if self.pieces.said("or less") else bottom)  # fmt: skip
-        elif self.pieces.said("or more"):
-            yield replace(self.base, name=touch, comparison="at_least", level=bottom)
-        else:
-            yield replace(self.base, name="level", comparison="between", level=bottom, upper=top)
-            yield replace(self.base, name="touch", comparison="below", level=top)
-            yield replace(self.base, name="touch", comparison="at_least", level=bottom)
+    def size(self) -> Amount:
+        """How large the first number is."""
+        assert self.amount is not None
+        return replace(self.amount, value=abs(self.amount.value))
 
     @property
-    def _of_size(self) -> bool:
+    def of_size(self) -> bool:
         """Whether the words of the comparison may be said of a size ("more than"), and not only of a place ("under")."""
-        return self.compared is None or self.compared.value in ("more than", "less than", "at least", "at most", "no more than", "up to", "no less than", "higher than", "lower than", "a minimum of", "at the very least", "over", "fewer than", "no fewer than")  # fmt: skip
+        return self.compared is None or self.compared.value in _OF_SIZE
 
-    def _by(self, amount: Amount) -> bool:
-        """Whether an amount is how far it moves, and not where to."""
-        piece = next(piece for piece, value in self.amounts if value == amount)
-        before = self.pieces.next_to(piece, -1)
-        pointed = before
-        while pointed is not None and pointed.kind in _SIDES | {"end"}:
-            pointed = self.pieces.next_to(pointed, -1)
-        if pointed is not None and pointed.kind == "to":
-            return False
-        after = self.pieces.next_to(piece, 1)
-        measured = after is not None and (
-            (after.kind in ("higher", "lower") and (amount.unit != "" or self.base.now))
-            or (after.kind in ("above", "below", "over") and self.base.now)
+    def one(
+        self, name: str, comparison: str = "", level: Amount | None = None, **fields: Any
+    ) -> list[Relation]:
+        """The one relation that is stated."""
+        return [replace(self.base, name=name, comparison=comparison, level=level, **fields)]
+
+
+_WAYS: Mapping[str, Way] = {"higher": "up", "lower": "down"}
+_STEPS = ("step", "step week", "step month", "step quarter")
+_MEASURES = ("%", "bp", "pp", "points")
+_OF_SIZE = ("more than", "less than", "at least", "at most", "no more than", "up to", "no less than", "higher than", "lower than", "a minimum of", "at the very least", "over", "fewer than", "no fewer than")  # fmt: skip
+
+
+def _comparison(pieces: Pieces) -> tuple[Piece | None, str]:
+    """The words of a comparison; "or more" after a number turns "above" into "at least"."""
+    plus = (Piece("or more", 0, 0) for piece in pieces.all if piece.kind == "A" and piece.value.plus)
+    suffix = pieces.first("or more", "or less") or next(plus, None)
+    found = next((piece for kind in ("at least", "at most", "above", "over", "below") if (piece := pieces.first(kind))), None)  # fmt: skip
+    if found is not None and found.kind == "at least":
+        other = pieces.first("above", "over", "below")
+        if other and (after := pieces.next_to(other, 1)) and after.kind == "A":
+            found = other  # "at least once above 30"
+    if suffix is not None:
+        return found, "at_least" if suffix.kind == "or more" else "at_most"
+    return found, _COMPARISONS[found.kind] if found else ""
+
+
+def _levels(pieces: Pieces) -> list[tuple[Piece, Amount]]:
+    """The numbers that are levels: not where it stands now ("up from 4.4 %")."""
+    found = [(piece, piece.value) for piece in pieces.all if piece.kind == "A"]
+    if len(found) > 1 and "between" not in pieces:
+        return [each for each in found if not pieces.before(each[0], "from")] or found
+    return found
+
+
+def _by(words: _Words, piece: Piece, amount: Amount) -> bool:
+    """Whether an amount is how far it moves, and not where to."""
+    pointed = words.pieces.next_to(piece, -1)
+    while pointed is not None and pointed.kind in _SIDES | {"end"}:
+        pointed = words.pieces.next_to(pointed, -1)
+    led = pointed.kind if pointed else ""
+    if led == "to":
+        return False
+    measured = words.edge.kind in ("higher", "lower") and (amount.unit != "" or words.now)
+    measured = measured or (words.edge.kind in ("above", "below", "over") and words.now)
+    if measured or led == "by" or (amount.unit == "%" and words.kind == "price"):
+        return True
+    if amount.unit == "money":  # "drops more than $200" is by how much; "drops below $200" is to where
+        gained = words.moved.startswith(
+            ("up", "down", "gain", "los", "add", "tack", "shed", "higher", "lower")
         )
-        if measured or (pointed is not None and pointed.kind == "by") or (amount.unit == "%" and self.kind == "price"):  # fmt: skip
-            return True
-        said = self.moved.value if self.moved else ""
-        if amount.unit == "money":
-            # "Drops more than $200" is by how much; "drops below $200" is to where.
-            return self._of_size and (
-                (self.compared is not None and self.compared.value != "over")
-                or self.base.now
-                or said.startswith(("up", "down", "gain", "los", "add", "tack", "shed", "higher", "lower"))
-            )
-        if (
-            self.kind == "rate"
-            and amount.unit == ""
-            and amount.value in (25, 50, 75, 100)
-            and not self.compared
-        ):
-            return True
-        return self._of_size and amount.unit in ("%", "bp", "pp", "points")
+        return words.of_size and (
+            words.now or gained or (words.compared is not None and words.compared.value != "over")
+        )
+    if (
+        words.kind == "rate"
+        and amount.unit == ""
+        and amount.value in (25, 50, 75, 100)
+        and not words.compared
+    ):
+        return True
+    return words.of_size and amount.unit in _MEASURES
 
-    def _at_or_by(self, piece: Piece, amount: Amount, size: Amount | None) -> Iterator[Relation]:
-        pieces, base = self.pieces, replace(self.base, level=amount)
-        size = replace(amount, value=abs(amount.value))
-        way: Way = self.way
-        if not way and amount.signed and amount.unit in ("%", "bp", "pp", "points"):
-            way = "up" if amount.value > 0 else "down"
-            by = self.kind == "price" or amount.unit != "%"
-        else:
-            by = self._by(amount)
-        edge = pieces.next_to(piece, 1)
-        if not way and by and edge is not None and edge.kind in ("above", "below", "over") and (base.now or self._since_follows(edge)):  # fmt: skip
-            way = "down" if edge.kind == "below" else "up"
-            least = (
-                "at_least"
-                if self.compared is edge or self.comparison in ("at_least", "")
-                else self.comparison
-            )
-            yield replace(base, name="change", comparison=least, level=size, way=way, closing=True)
-            return
-        if amount.unit == "%" and not way and self.comparison and edge is not None and edge.kind == "now" and edge.value.startswith("of "):  # fmt: skip
-            # "Less than half of today's price": it falls by more than half.
-            yield replace(base, name="change", comparison=MIRRORED[self.comparison], level=replace(size, value=100 - size.value), way="down")  # fmt: skip
-            return
-        if by and way:
-            side = self.comparison if self.comparison in ("at_least", "at_most", "below") else "above" if self.comparison else "at_least"  # fmt: skip
-            yield replace(base, name="change", comparison=side, level=size, way=way)
-            return
-        if by and not way and not self.comparison and not pieces.said("reach", "cross", "hold"):
-            for each in ("up", "down"):
-                yield replace(base, name="change", comparison="at_least", level=size, way=each)
-            return
-        if pieces.said("hold") or self.always:
-            held = self.comparison or ("at_most" if way == "down" else "at_least")
-            if self.never:  # what does not stay above a level is below it at some time
-                yield replace(base, name="touch", comparison=OPPOSITE[held], never=False)
-            else:
-                yield replace(base, name="stay", comparison=held)
-            return
-        side = self.comparison or {"up": "at_least", "down": "at_most"}.get(way, "")
-        if self.once and self.compared is not None and self.compared.kind in ("at least", "at most") and self.compared.value.startswith(("no ", "not ")):  # fmt: skip
-            yield replace(base, name="stay", comparison=self.comparison)
-        elif pieces.said("reach", "cross", "first") or self.once:
-            yield replace(base, name="touch", comparison=side or "toward")
-        elif not side:
-            # "3000 by year end", "at 80": whether it closes there, or beyond, or only touches it, is not said.
-            yield replace(base, name="bare", comparison="toward")
-        else:
-            yield replace(base, name="level", comparison=side)
 
-    def _since_follows(self, edge: Piece) -> bool:
-        after = self.pieces.next_to(edge, 1)
-        return after is not None and after.kind == "W" and after.value.kind == "since"
+def _counted(words: _Words) -> Iterator[Relation]:
+    count: Count = words.pieces.first("count").value  # type: ignore[union-attr]
+    side = {"up": "above", "down": "below"}.get(count.way or words.way, "")
+    if words.amount is None:
+        side = side or {"at_least": "above", "at_most": "below"}.get(words.comparison, words.comparison)
+    else:
+        side = words.comparison or side
+    if side:
+        step, never = STEPS.get(count.step, count.step), words.never and not words.has("hold")
+        yield from words.one("streak" if count.row else "count", side, words.amount, times=count.times, step=step, never=never)  # fmt: skip
+
+
+def _against_average(words: _Words) -> list[Relation]:
+    days = words.pieces.first("average").value  # type: ignore[union-attr]
+    if not (words.leaning and days) or (words.amount and words.amount.unit != "%"):
+        return []
+    crossing = words.once or words.has("cross")
+    return words.one("cross" if crossing else "average", words.leaning, words.amount, lag=days)
+
+
+def _digits(words: _Words) -> list[Relation]:
+    said = words.pieces.first("digits").value  # type: ignore[union-attr]
+    size = Amount(value=100.0 if said == "triple" else 10.0)
+    if said == "single":
+        return words.one("touch" if words.once else "level", "below", size, way="down")
+    if words.kind == "price" and words.way:
+        return words.one("change", "at_least", replace(size, unit="%"))
+    return words.one("touch" if words.once else "level", "at_least", size, way="up")
+
+
+def _record(words: _Words) -> list[Relation]:
+    record, weeks = words.pieces.first("record high", "record low"), words.pieces.first("weeks")
+    low = record.kind == "record low" if record else words.has("lowest")
+    return words.one("record", "below" if low else "above", lag=weeks.value if weeks else None)
+
+
+def _names_the_record(words: _Words) -> bool:
+    """Whether it is said what the record is ("its record of 5,048"): a level, whatever it was."""
+    units = ("", "money", "points", *["%"] * (words.kind == "rate"))
+    least = words.usual[0] if words.usual else float("-inf")
+    before = ("of", "to", "reach", "cross", "record high", "record low", *_SIDES)
+    return any(
+        amount.unit in units and amount.value >= least and words.pieces.before(piece, *before)
+        for piece, amount in words.numbers
+    )
+
+
+def _off_the_extreme(words: _Words) -> list[Relation]:
+    usual = 20.0 if words.has("bear market") else 10.0 if words.has("correction") else None
+    size = words.size if words.amount else usual and Amount(value=usual, unit="%")
+    if not size or size.unit not in ("%", "points", "money", ""):
+        return []
+    # "Drawdown no worse than 3 %": it never falls so far.
+    smaller = words.compared is not None and words.compared.value in ("less than", "smaller than")
+    small = words.comparison == "at_most" or (words.comparison == "below" and smaller)
+    trough = words.has("from trough")
+    return words.one("trough" if trough else "peak", "above" if trough else "below", size, never=words.never != small)  # fmt: skip
+
+
+def _bounds(words: _Words) -> tuple[Amount, Amount] | None:
+    """Two numbers that bound a range: "60 to 80", "above 60 but below 80", "within 5 of 80"."""
+    if len(words.numbers) < 2:
+        return None
+    pieces, ((first, low), (second, high)) = words.pieces, words.numbers[:2]
+    joined = pieces.all[pieces.all.index(first) + 1 : pieces.all.index(second)]
+    kinds = [piece.kind for piece in joined if piece.kind != "filler" or piece.value == "of"]
+    inside = pieces.first("between")
+    if kinds == ["now"] or (kinds == ["of"] and inside is not None and inside.value in ("within", "inside")):
+        width = high.value * low.value / 100 if low.unit == "%" else low.value
+        return replace(high, value=high.value - width), replace(high, value=high.value + width)
+    over, under = {"above", "over", "at least"}, {"below", "at most"}
+    opposed = (over & {*kinds} and pieces.before(first, *under)) or (under & {*kinds} and pieces.before(first, *over))  # fmt: skip
+    both = (
+        opposed
+        and {*kinds} <= {*over, *under, "and", "or", "not", "nor"}
+        and {*kinds} & {"and", "not", "nor"}
+    )
+    plain = [kind for kind in kinds if kind != "filler"]
+    apart = not kinds and second.start - first.end > 3
+    if (
+        both
+        or (plain in ([], ["to"], ["and"]) and not apart)
+        or (plain == ["or"] and (kinds != ["or"] or inside))
+    ):
+        return (low, high) if low.value <= high.value else (high, low)
+    return None
+
+
+def _ranged(words: _Words) -> list[Relation]:
+    low, high = _bounds(words)  # type: ignore[misc]
+    low = replace(low, unit=low.unit or high.unit)
+    compared, pieces = words.compared, words.pieces
+    by_how_much = low.unit == "%" if words.kind == "price" else low.unit in ("bp", "pp", "points")
+    if (by_how_much or high.unit == "points" or words.now) and words.way and not words.has("to at"):
+        return words.one("change", "between", low, upper=high)
+    if compared and compared.kind in ("above", "below", "over") and not words.has("and", "not", "nor"):
+        after = pieces.next_to(compared, 1)
+        if after is not None and after.kind == "A":
+            beyond = high if words.comparison in ("above", "at_least") else low
+            return [each for name in ("level", "touch") for each in words.one(name, words.comparison, beyond)]
+    return words.one("stay" if words.held else "mean" if words.has("mean") else "level", "between", low, upper=high)  # fmt: skip
+
+
+def _which_first(words: _Words) -> list[Relation]:
+    """Of two levels, or two moves, the one that comes first; of two moves one way the nearer does, and nobody asks."""
+    (first, one), (second, other) = words.numbers[:2]
+    if {one.unit, other.unit} != {"%"} or words.kind != "price":
+        return words.one("first", "", one, upper=other)
+    back = next((piece for piece in words.pieces.all if piece.kind in _MOTION and first.end <= piece.start < second.start), None)  # fmt: skip
+    down = one.value < 0 or words.way == "down"
+    back_down = other.value < 0 or (back.kind in ("down", "lower") if back else not down)
+    if down == back_down:
+        return []
+    moves = [replace(each, value=abs(each.value) * (-1 if falls else 1)) for each, falls in ((one, down), (other, back_down))]  # fmt: skip
+    return words.one("first", "", moves[0], upper=moves[1])
+
+
+def _multiple(words: _Words) -> float | None:
+    """By how many percent it grows, of what doubles or halves."""
+    if multiple := words.pieces.first("multiple"):
+        return 100.0 * (float(multiple.value) - 1)
+    times = {"double": 100.0, "halve": -50.0, "triple": 200.0, "quadruple": 300.0}
+    return None if words.numbers else next((size for word, size in times.items() if words.has(word)), None)
+
+
+def _is_move(words: _Words) -> bool:
+    """Whether a number is by how much it moves in one step."""
+    unit, value = words.amount.unit, words.amount.value  # type: ignore[union-attr]
+    if not (words.way or words.amount.signed) or words.has("reach"):  # type: ignore[union-attr]
+        return False
+    if unit == "%" and words.kind == "rate" and words.comparison:
+        return False
+    small = words.usual is not None and value < words.usual[0] / 2
+    return unit in ("%", "bp", "pp") or (words.of_size and (unit in ("points", "money") or small))
+
+
+def _in_one_step(words: _Words) -> list[Relation]:
+    step = next((kind.removeprefix("step ") for kind in _STEPS[1:] if words.has(kind)), "")
+    side = words.comparison if words.comparison in ("", "at_least", "at_most") else "above"
+    down = words.way == "down" or (not words.way and words.amount.value < 0)  # type: ignore[union-attr]
+    return words.one("step", side or "at_least", words.size, way="down" if down else "up", step=step)
+
+
+def _without_place(words: _Words) -> bool:
+    """Whether it is not said where to ("rises to by December")."""
+    pieces = words.pieces
+    for piece in pieces.all:
+        if piece.kind == "to" and piece.value == "to" and pieces.before(piece, *_MOTION):
+            after = pieces.next_to(piece, 1)
+            if after is None or after.kind in ("W", "by"):
+                return True
+    return words.has("between", "hole")
+
+
+def _crosses_zero(words: _Words) -> list[Relation]:
+    word = words.pieces.first("invert", "turn positive")
+    side = "below" if word.kind == "invert" else "above"  # type: ignore[union-attr]
+    if not words.levelled:
+        return words.one("touch", side, _ZERO, way="") + words.one("compare", side)
+    inverts = words.kind == "rate" or word.value.startswith(("invert", "un", "disinvert"))  # type: ignore[union-attr]
+    return words.one("stay" if words.held else "touch" if inverts else "level", side, _ZERO, way="")
+
+
+def _handles(words: _Words) -> list[Relation]:
+    amount: Amount = words.amount  # type: ignore[assignment]
+    low, width = amount.value, 1.0
+    if words.usual is not None:
+        least = max(words.usual[0] if words.usual[0] > 1 else 0.0, 10.0 if words.usual == (1, 400) else 0.0)
+        while 0 < low < least:
+            low, width = low * 10, width * 10
+    bottom, top = replace(amount, value=low, unit=""), replace(amount, value=low + width, unit="")
+    touch = "touch" if words.once else "level"
+    if words.has("or less") or (words.verb_way == "down" and not words.has("or more")):
+        return words.one(
+            "touch" if words.verb_way else touch, "below", top if words.has("or less") else bottom
+        )
+    if words.has("or more"):
+        return words.one(touch, "at_least", bottom)
+    return words.one("level", "between", bottom, upper=top) + words.one("touch", "below", top) + words.one("touch", "at_least", bottom)  # fmt: skip
+
+
+def _beyond_its_base(words: _Words) -> bool:
+    """Whether a number stands before "above" and a day that it is measured from: "5 % above Friday's close"."""
+    if words.moving or not words.by or words.edge.kind not in ("above", "below", "over"):
+        return False
+    after = words.pieces.next_to(words.edge, 1)
+    return words.now or (after is not None and after.kind == "W" and after.value.kind == "since")
+
+
+def _moved_beyond(words: _Words) -> list[Relation]:
+    least = words.comparison if words.comparison and words.compared is not words.edge else "at_least"
+    way = "down" if words.edge.kind == "below" else "up"
+    return words.one(
+        "change", least, replace(words.level, value=abs(words.level.value)), way=way, closing=True
+    )
+
+
+def _moved_by(words: _Words) -> list[Relation]:
+    size = replace(words.level, value=abs(words.level.value))
+    if not words.moving:
+        return words.one("change", "at_least", size, way="up") + words.one("change", "at_least", size, way="down")  # fmt: skip
+    side = words.comparison if words.comparison in ("", "at_least", "at_most", "below") else "above"
+    return words.one("change", side or "at_least", size, way=words.moving)
+
+
+def _held(words: _Words) -> list[Relation]:
+    side = words.comparison or ("at_most" if words.moving == "down" else "at_least")
+    if words.never:  # what does not stay above a level is below it at some time
+        return words.one("touch", OPPOSITE[side], words.level, never=False)
+    return words.one("stay", side, words.level)
+
+
+def _level(words: _Words) -> list[Relation]:
+    side = words.comparison or {"up": "at_least", "down": "at_most"}.get(words.moving, "")
+    compared = words.compared
+    if words.once and compared and compared.kind in ("at least", "at most") and compared.value.startswith(("no ", "not ")):  # fmt: skip
+        return words.one("stay", side, words.level)
+    if words.once or words.has("reach", "cross", "first"):
+        return words.one("touch", side or "toward", words.level)
+    # "3000 by year end", "at 80": whether it closes there, or beyond, or only touches it, is not said.
+    return words.one("level" if side else "bare", side or "toward", words.level)
+
+
+def _beats(words: _Words) -> list[Relation]:
+    beats, trails = words.pieces.first("beats"), words.pieces.first("trails")
+    above = beats is not None and (trails is None or beats.start <= trails.start)
+    return words.one("relative", "above" if above else "below", words.amount)
+
+
+_AT_LEAST = {"up": "at_least", "down": "at_most"}
+_ABOVE = {"up": "above", "down": "below", "": ""}
+
+
+def _moved_either_way(words: _Words) -> list[Relation]:
+    # "Less than 5 % either way" is that it does not move so far.
+    small = words.comparison in ("below", "at_most")
+    side = "above" if words.comparison in ("above", "at_most") else "at_least"
+    return words.one("move", side, words.size, way="", never=words.never != small)
+
+
+def _near_now(words: _Words) -> bool:
+    """Whether a number is how far it may be from where it stands: "within 5 % of today's level"."""
+    inside = words.pieces.first("between")
+    alone = len(words.numbers) == 1 and words.now and inside is not None
+    return words.has("within") or (alone and inside.value in ("within", "inside"))  # type: ignore[union-attr]
+
+
+def _ahead_or_more(words: _Words) -> list[Relation]:
+    side = {"at_least": "above", "at_most": "below"}.get(words.comparison, words.comparison)
+    return words.one("relative", side) + words.one("level", words.comparison, _ZERO)
+
+
+def _averages(words: _Words) -> list[Relation]:
+    sides = [words.leaning] if words.leaning else ["at_least", "at_most"]
+    return [each for side in sides for each in words.one("mean", side, words.amount)]
+
+
+def _multiplied(words: _Words) -> list[Relation]:
+    percent = _multiple(words) or 0.0
+    side = "above" if words.comparison == "above" else "at_least"
+    return words.one(
+        "change", side, Amount(value=abs(percent), unit="%"), way="down" if percent < 0 else "up"
+    )
+
+
+def _of_a_pace(words: _Words) -> bool:
+    """Of a pace it is not said against what, and "no down month" is no month."""
+    paced = words.moved.startswith(("accelerat", "decelerat", "quicken", "slow"))
+    return paced or (words.never and words.moved.endswith(("day", "week", "month", "quarter", "year")))
+
+
+def _signed(words: _Words) -> bool:
+    adjective = words.pieces.first("higher", "lower")
+    return words.levelled and adjective is not None and adjective.value in ("negative", "positive")
+
+
+def _compared(words: _Words) -> list[Relation]:
+    weak = words.comparison in ("at_least", "at_most") and words.has("at least", "at most")
+    return words.one("compare", words.comparison if weak else _ABOVE[words.way])
+
+
+def _less_than_a_part_of_now(words: _Words) -> list[Relation]:
+    # "Less than half of today's price": it falls by more than half.
+    size = replace(words.level, value=100 - abs(words.level.value))
+    return words.one("change", MIRRORED[words.comparison], size, way="down")
+
+
+def _extreme(words: _Words) -> list[Relation]:
+    side = words.leaning or ("at_least" if words.has("reach") else "")
+    return words.one("highest" if words.has("highest") else "lowest", side, words.amount, way="") if side else []  # fmt: skip
+
+
+def nothing(words: _Words) -> list[Relation]:
+    """What cannot be told from these words, and shall not be guessed by a row after."""
+    return []
+
+
+def stating(name: str, comparison: str = "", level: Amount | None = None, **fields: Any) -> "_Says":
+    """Return what states one relation, whatever the numbers of the text."""
+    return lambda words: words.one(name, comparison, level, **fields)
+
+
+_Says = Callable[[_Words], Iterable[Relation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What words have to have, and what they then state."""
+
+    #: Kinds of words: one of those between commas, and of each part beside a plus.
+    kinds: str
+    says: _Says
+    #: How many numbers: exactly 0, at least 1 or 2; None for any.
+    numbers: int | None = None
+    #: How many series; 0 for any.
+    series: int = 0
+    where: Callable[[_Words], object] = lambda words: True
+
+    def fits(self, words: _Words) -> bool:
+        """Whether the words have all of it."""
+        count = len(words.numbers)
+        return (
+            self.series in (0, words.series)
+            and (self.numbers is None or (count >= self.numbers if self.numbers else not count))
+            and all(words.has(*part.split(", ")) for part in self.kinds.split(" + ") if part)
+            and bool(self.where(words))
+        )
+
+
+#: What words say, in order: the first row that fits is taken. A new way of saying something is a new row.
+ROWS = (
+    Row("count", _counted),
+    Row("average", _against_average),
+    Row("stays + or less", stating("compare", "at_most")),
+    Row("stays + or more", stating("compare", "at_least")),
+    Row("digits", _digits, numbers=0),
+    Row("stays", stating("unchanged", "between"), numbers=0, series=1, where=lambda words: not words.has("or", "apart", *["hold"] * (words.kind != "rate"))),
+    Row("either way, move", _moved_either_way, numbers=1, where=lambda words: not words.verb_way),
+    Row("", lambda words: words.one("move", "above", words.size, way="", never=not words.never), numbers=1, where=_near_now),
+    # two series
+    Row("beats, trails", _beats, series=2, where=lambda words: not words.amount or words.amount.unit in ("%", "pp", "points")),
+    Row("", lambda words: words.one("change", "at_least", words.amount), numbers=1, series=2, where=lambda words: words.by and words.way),
+    Row("", lambda words: words.one("level", words.comparison or _AT_LEAST[words.way], words.amount), numbers=1, series=2, where=lambda words: words.leaning),
+    Row("apart", lambda words: words.one("compare", _ABOVE[words.way]), numbers=0, series=2, where=lambda words: words.way),
+    Row("", _ahead_or_more, numbers=0, series=2, where=lambda words: words.comparison),
+    Row("", nothing, series=2),
+    # extremes, volatility, ranges
+    Row("record high, record low, weeks", _record, where=lambda words: not _names_the_record(words)),
+    Row("from peak, correction, bear market, from trough", _off_the_extreme),
+    Row("volatility", lambda words: words.one("volatility", words.leaning, words.size), numbers=1, where=lambda words: words.leaning),
+    Row("volatility", nothing, where=lambda words: words.numbers or words.kind != "index"),
+    Row("", _ranged, numbers=2, where=_bounds),
+    Row("first", _which_first, numbers=2),
+    Row("mean", _averages, numbers=1),
+    Row("mean", nothing),
+    Row("step, step week, step month, step quarter", _in_one_step, numbers=1, where=_is_move),
+    Row("", _multiplied, where=_multiple),
+    # no number
+    Row("", nothing, numbers=0, where=_without_place),
+    Row("", nothing, numbers=0, where=_of_a_pace),
+    Row("down", stating("level", "below", _ZERO, way=""), numbers=0, where=lambda words: words.kind not in ("price", "rate") and words.moved.startswith(("contract", "shrink", "shrank"))),
+    Row("crash", stating("drawdown", "at_least", Amount(value=20.0, unit="%"), way="down"), numbers=0),
+    Row("invert, turn positive", _crosses_zero, numbers=0, where=lambda words: words.series == 1 or not words.levelled),
+    Row("", lambda words: words.one("stay" if words.held else "level", "below" if words.has("lower") else "above", _ZERO, way=""), numbers=0, where=_signed),
+    Row("up, down", lambda words: words.one("level", _ABOVE[words.verb_way], _ZERO, way=""), numbers=0, where=lambda words: words.growth and words.kind != "rate"),
+    Row("", nothing, numbers=0, where=lambda words: words.held or words.has("highest", "lowest")),
+    Row("up, down, higher, lower", _compared, numbers=0),
+    Row("", lambda words: words.one("compare", words.comparison, way="up" if words.comparison in ("above", "at_least") else "down"), numbers=0, where=lambda words: words.comparison and (words.now or words.since or words.has("started"))),
+    Row("", nothing, numbers=0),
+    # one number
+    Row("highest, lowest", _extreme, where=lambda words: not words.has("step")),
+    Row("handle", _handles),
+    Row("", _moved_beyond, where=_beyond_its_base),
+    Row("now", _less_than_a_part_of_now, where=lambda words: words.level.unit == "%" and not words.moving and words.comparison and words.edge.kind == "now" and words.edge.value.startswith("of ")),
+    Row("", _moved_by, where=lambda words: words.by and (words.moving or not (words.comparison or words.has("reach", "cross", "hold")))),
+    Row("", _held, where=lambda words: words.held),
+    Row("", _level),
+)  # fmt: skip

@@ -1,76 +1,53 @@
 """What a text is taken to say: one reading with the words of each of its parts, and what several of them are together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, Literal
 
-from workbench.forecasts.periods import Period
+from workbench.questions.canonical import decidable
 from workbench.questions.claims import Claim
 
 Slot = Literal["series", "relation", "level", "window"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlotReading:
+class ClaimReading:
     """One way to read a text."""
 
-    #: The plain sentence; of a claim of the grammar its canonical one, which reads back into ``claim``.
+    #: Its plain sentence; of a claim that can be decided the one that reads back into it.
     statement: str
-    #: By reference, ``embedded:WTI``; a series that no source here holds by its name.
-    series: tuple[str, ...]
-    #: What is said of them: ``level``, ``compare``, ``change``, ``touch``, ``stay``, ``drawdown``, ``mean``, ``beats`` ...
-    relation: str
-    #: As in `workbench.forecasts.reading.Reading`; "toward" for a level that is reached from whichever side it stands on.
-    comparison: str = ""
-    #: level, upper: In ``unit``.
-    level: float | None = None
-    upper: float | None = None
-    unit: str = ""
-    #: ``on``, ``by``, ``during``, ``next_release``, ``next_meeting``.
-    window: str = ""
-    #: start, end: ``start`` None is the last known value.
-    start: date | None = None
-    end: date | None = None
-    #: times, step: How often, and of which periods; "" of the series' own.
-    times: int = 1
-    step: str = ""
-    lag: int | None = None
-    never: bool = False
+    #: What the text is taken to say, whether or not a rule can decide it.
+    says: Claim
+    #: The same, where a rule can.
+    claim: Claim | None
     #: Of each slot the words that it was read from.
     read_from: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     #: The model that read it, of a text that the reader cannot read; it counts once a person takes it.
     read_by: str = ""
-    #: The same as a claim of the grammar, where that can hold it.
-    claim: Claim | None = None
-
-    @property
-    def every(self) -> Period | None:
-        """The weeks or months that are its steps; None for the series' own steps, and for those of another length."""
-        return self.step if self.step in ("week", "month") else None  # type: ignore[return-value]
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
         return {
             "statement": self.statement,
-            "series": self.series[0] if len(self.series) == 1 else list(self.series),
-            "relation": self.relation,
-            "comparison": self.comparison or None,
-            "level": self.level,
-            "upper": self.upper,
-            "unit": self.unit or None,
-            "window": self.window or None,
-            "start": self.start.isoformat() if self.start else None,
-            "end": self.end.isoformat() if self.end else None,
-            "times": self.times,
-            "step": self.step or None,
-            "never": self.never,
+            "claim": claim_data(self.says),
+            "decidable": self.claim is not None,
             "read_from": dict(self.read_from),
             "notes": list(self.notes),
             "read_by": self.read_by or None,
-            "claim": claim_data(self.claim) if self.claim else None,
         }
+
+
+def reading_of(
+    says: Claim, read_from: Mapping[str, str], notes: Sequence[str] = (), *, monthly: bool = False
+) -> ClaimReading:
+    """Return the reading that says a claim, with what a person has to know of it; ``monthly`` as for `decidable`."""
+    claim = says if decidable(says, monthly=monthly) else None
+    notes = (*notes, *(claim.remarks if claim else says.notes))
+    return ClaimReading(
+        statement=says.statement, says=says, claim=claim, read_from=dict(read_from), notes=notes
+    )
 
 
 def claim_data(claim: Claim) -> dict[str, Any]:
@@ -84,13 +61,13 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 
 
 def stored_claim(read_as: Mapping[str, Any] | None) -> Claim | None:
-    """Return the claim of a reading that a run was stored with; None for a run without one, or a reading that is no claim.
+    """Return the claim of a reading that a run was stored with; None for a run without one, or a claim that no rule decides.
 
     What a text says may be read otherwise by a later grammar; a run is resolved by the reading that it was asked with.
     """
-    data = (read_as or {}).get("claim")
-    if not data:
+    if not read_as or not read_as.get("decidable"):
         return None
+    data = read_as["claim"]
     days = {name: data[name] and date.fromisoformat(data[name]) for name in ("start", "end")}
     return Claim(**{**data, **days})
 
@@ -127,9 +104,9 @@ class Readings:
 
     text: str
     #: The one reading of a text that has one; None where it has several, or none.
-    best: SlotReading | None = None
+    best: ClaimReading | None = None
     #: The nearest readings of an ambiguous text, or of one with a hole: two or three, the likeliest first.
-    others: tuple[SlotReading, ...] = ()
+    others: tuple[ClaimReading, ...] = ()
     #: Slots that nothing in the text fills.
     missing: tuple[Slot, ...] = ()
     #: Words that belong to no slot; while there are any, nothing is taken for read.
@@ -142,7 +119,7 @@ class Readings:
     form: Form | None = None
 
     @property
-    def choices(self) -> tuple[SlotReading, ...]:
+    def choices(self) -> tuple[ClaimReading, ...]:
         """All of them, in the order in which they are offered."""
         return ((self.best,) if self.best else ()) + self.others
 

@@ -115,6 +115,13 @@ class Text:
                 place += 1
 
 
+def take_marks(text: Text, when: str, **words: str) -> None:
+    """Take what the lexicon marks by a pattern; ``words`` are those that it has holes for."""
+    for row in lexicon().marks[when]:
+        for kind, pattern in row.items():
+            text.find(lexicon().pattern(pattern, **words), kind, lambda match: match[0])
+
+
 def text_of(written: str) -> Text:
     """Return a text in plain letters: spelled right, without its asides, references as ``<0>``.
 

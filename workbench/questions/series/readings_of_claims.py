@@ -44,7 +44,7 @@ def claim_reading(claim: Claim) -> Reading:
             of_window: Statistic = claim.pattern
             return replace(value, statistic=of_window, level=amount(claim))
         case "count":
-            steps = replace(value, statistic="steps", times=claim.times, every=claim.every)
+            steps = replace(value, statistic="steps", times=claim.times, every=claim.period)
             # Without a level a value is held against the one before it.
             return replace(steps, transformation="change", lag=1) if claim.level is None else replace(steps, level=claim.level)  # fmt: skip
         case "points":
@@ -55,11 +55,11 @@ def claim_reading(claim: Claim) -> Reading:
         case "step":
             size = amount(claim)
             way: Statistic = "highest" if size > 0 else "lowest"
-            return replace(value, statistic=way, transformation="growth", lag=1, level=size, every=claim.every, never=claim.never)  # fmt: skip
+            return replace(value, statistic=way, transformation="growth", lag=1, level=size, every=claim.period, never=claim.never)  # fmt: skip
         case "peak":
             return replace(value, statistic="lowest", comparison="at_most", transformation="from_peak", level=amount(claim), never=claim.never)  # fmt: skip
         case "streak":
-            return replace(value, statistic="streak", times=claim.times, every=claim.every, transformation="change", lag=1)  # fmt: skip
+            return replace(value, statistic="streak", times=claim.times, every=claim.period, transformation="change", lag=1)  # fmt: skip
         case "first" | "first_move":
             of = replace(value, transformation="value" if claim.pattern == "first" else "growth", level=amount(claim), never=claim.never)  # fmt: skip
             return replace(of, statistic="first", rival=claim.upper)

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.errors import UsageError
 from workbench.forecasts.driftless_walk import DriftlessWalk
@@ -174,8 +175,7 @@ def quantity_record(
     steps = len(calendar.stamps(quantity.history.days[-1].item(), quantity.day))
     logs = bool((quantity.history.values > 0).all())
     walk = DriftlessWalk(logs=logs)
-    rows: list[tuple[float, ...]] = []
-    days: list[tuple[str, str]] = []
+    rows: list[dict[str, Any]] = []
     for known, end, later in _past_cutoffs(quantity, steps, most):
         past = replace(quantity, history=known, day=end)
         came = past.outcome(later)
@@ -189,45 +189,38 @@ def quantity_record(
         for name, values in past.draws(own).items():
             before = READ_AT[name](beside_now(known.values, steps, "growth" if logs else "change"))
             rows.append(
-                (
-                    crps_of_draws(values, came[name], own.weights) / scale,
-                    crps_of_draws(past.draws(rival)[name], came[name], rival.weights) / scale,
-                    crps_of_draws(before, came[name]) / scale,
-                    pit_of_draws(values, came[name], own.weights),
-                )
-            )
-            days.append((str(known.days[-1]), str(end)))
+                {
+                    "start": str(known.days[-1]),
+                    "end": str(end),
+                    "own": crps_of_draws(values, came[name], own.weights) / scale,
+                    "driftless walk": crps_of_draws(past.draws(rival)[name], came[name], rival.weights) / scale,
+                    "past changes": crps_of_draws(before, came[name]) / scale,
+                    "pit": pit_of_draws(values, came[name], own.weights),
+                }
+            )  # fmt: skip
     if not rows:
         return None
-    table = np.array(rows)
-    labels = clusters_of(
-        [day for day, _ in days],
-        series=[quantity.name] * len(days),
-        start=[day for day, _ in days],
-        end=[end for _, end in days],
-    )
+    table = pd.DataFrame(rows)
+    starts, ends = table["start"].tolist(), table["end"].tolist()
+    labels = clusters_of(starts, series=[quantity.name] * len(rows), start=starts, end=ends)
     against: dict[str, Any] = {}
-    for column, name in ((1, "driftless walk"), (2, "past changes")):  # the last is what it is judged by
-        test = paired_test(100.0 * (table[:, column] - table[:, 0]) / table[:, column].mean(), labels)
-        against[name] = {
-            "crps": float(table[:, column].mean()),
-            "better_percent": test.estimate,
-            "interval": test.interval,
-            "verdict": test.verdict,
-            "reason": test.reason,
-        }
-    cutoffs = len({day for day, _ in days})
-    coverage = {share_name(share): interval_coverage(table[:, 3], share) for share in BANDS}
+    for name in ("driftless walk", "past changes"):  # the last is what it is judged by
+        crps = float(table[name].mean())
+        test = paired_test((100.0 * (table[name] - table["own"]) / crps).to_numpy(), labels)
+        verdict = {field: getattr(test, field) for field in ("interval", "verdict", "reason")}
+        against[name] = {"crps": crps, "better_percent": test.estimate, **verdict}
+    cutoffs = table["start"].nunique()
+    coverage = {share_name(share): interval_coverage(table["pit"].to_numpy(), share) for share in BANDS}
     return {
         "n": cutoffs,
         "clusters": len(set(labels.tolist())),
-        "first": min(days)[0],
-        "last": max(days)[0],
-        "crps": float(table[:, 0].mean()),
+        "first": min(starts),
+        "last": max(starts),
+        "crps": float(table["own"].mean()),
         "in_shares_of_last": logs,
         "against": against,
         "coverage": coverage,
-        "pit": [float(value) for value in table[:, 3]],
+        "pit": table["pit"].tolist(),
         "skill": test.verdict,
         "line": _skill_line(test, cutoffs, coverage),
     }

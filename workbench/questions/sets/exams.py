@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from proxies.hashing import sha256_of
 from proxies.input_files import InputRefused, parse_json, read_text
 from workbench.errors import UsageError
 from workbench.models.training_ends import date_or_month, training_cutoff
+from workbench.propositions.strict_json import read_strict
 from workbench.science.arrays import IntArray
 from workbench.science.tables import Events
 
@@ -115,12 +116,9 @@ class Exam(_Form):
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise ExamError(f"not an exam: the field 'format' must be {_FORMAT!r}")
         try:
-            exam = cls.model_validate({name: document.get(name) for name in cls.model_fields})
-        except ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            raise ExamError(
-                f"an exam with a broken field: {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            ) from error
+            exam = read_strict(cls, {name: document.get(name) for name in cls.model_fields}, what="an exam")
+        except UsageError as fault:
+            raise ExamError(str(fault)) from None
         # Documents of scores cite the digest; a list edited by hand would pass for the original.
         if document.get("digest") != exam.digest:
             raise ExamError(

@@ -59,38 +59,36 @@ class Posting:
 
         Raises `ProxyError`: The site does not answer, or no token is set; the same call goes on.
         """
-        entries, _, rest = self._work()
-        rows = [*rest]
-        sent = self._states("forecast")
+        entries, _, rows = self._work()
+        sent = self._sent("forecast")
         for name in [name for name, digest in entries.items() if sent.get(name) == ("sending", digest)]:
             if await self._arrived(site, name):
-                self._record(name, "forecast", "accepted", entries.pop(name))
-                rows.append(Posted(name, "forecast", "posted"))
-        standing = await self._as_asked_now(site, list(entries))
-        rows += standing
-        waiting = [name for name in entries if name not in {row.question for row in standing}]
+                rows.append(self._ended(name, "forecast", entries.pop(name)))
+        held = await self._as_asked_now(site, list(entries))
+        rows += held
+        waiting = [name for name in entries if name not in {row.question for row in held}]
         for names in (waiting[start : start + _BATCH] for start in range(0, len(waiting), _BATCH)):
             with self.store.transaction():
                 for name in names:
                     self._record(name, "forecast", "sending", entries[name])
-            try:
-                await site.send_forecasts([self.entries[name] for name in names])
-            except SourceRejected as error:
-                rows += [
-                    await self._alone(site, name, entries[name], error if len(names) == 1 else None)
-                    for name in names
-                ]
-                continue
-            with self.store.transaction():
-                for name in names:
-                    self._record(name, "forecast", "accepted", entries[name])
-            rows += [Posted(name, "forecast", "posted") for name in names]
+            rows += await self._send(site, {name: entries[name] for name in names})
         entries, comments, _ = self._work()
         lacking = {self.questions[name].source_id for name in entries}
         for post, digest in comments.items():
             if post not in lacking:
                 rows.append(await self._comment(site, post, digest))
         return rows
+
+    async def _send(self, site: MetaculusSite, digests: Mapping[str, str]) -> list[Posted]:
+        """Send forecasts in one request, and each by itself where one of them is refused."""
+        try:
+            await site.send_forecasts([self.entries[name] for name in digests])
+        except SourceRejected as error:
+            if len(digests) == 1:
+                return [self._ended(name, "forecast", digest, str(error)) for name, digest in digests.items()]
+            return [row for name, digest in digests.items() for row in await self._send(site, {name: digest})]
+        with self.store.transaction():
+            return [self._ended(name, "forecast", digest) for name, digest in digests.items()]
 
     async def _as_asked_now(self, site: MetaculusSite, names: Sequence[str]) -> list[Posted]:
         """Return the forecasts that are not sent: of questions that the site has closed, settled or changed since they were fetched.
@@ -114,8 +112,7 @@ class Posting:
 
     def _held(self, name: str, asked: Question) -> Posted | None:
         """What keeps a forecast back, if anything does, where the question stands as ``asked`` on the site."""
-        close = closing(asked)
-        if asked.outcomes or asked.values or (close is not None and close <= self.now):
+        if asked.values or self._is_over(asked):
             return Posted(name, "forecast", "closed", "closed on the site since it was fetched")
         known = _shape(self.questions[name])
         changed = [part for part, value in _shape(asked).items() if value != known[part]]
@@ -124,29 +121,20 @@ class Posting:
         why = f"the site has changed {', '.join(changed)} since it was fetched: fetch and forecast it again"
         return Posted(name, "forecast", "refused", why)
 
-    async def _alone(
-        self, site: MetaculusSite, name: str, digest: str, error: SourceRejected | None
-    ) -> Posted:
-        if error is None:
-            try:
-                await site.send_forecasts([self.entries[name]])
-            except SourceRejected as refused:
-                error = refused
-        self._record(name, "forecast", "refused" if error else "accepted", digest, str(error or ""))
-        return Posted(name, "forecast", "refused" if error else "posted", str(error or ""))
+    def _is_over(self, question: Question) -> bool:
+        close = closing(question)
+        return bool(question.outcomes) or (close is not None and close <= self.now)
 
     async def _comment(self, site: MetaculusSite, post: str, digest: str) -> Posted:
         text = self.comments[post]
-        maybe = self._states("comment").get(post) == ("sending", digest)
+        maybe = self._sent("comment").get(post) == ("sending", digest)
         if not maybe or text not in await site.own_comments(post, private=self.private):
             self._record(post, "comment", "sending", digest)
             try:
                 await site.send_comment(int(post), text, private=self.private)
             except SourceRejected as error:
-                self._record(post, "comment", "refused", digest, str(error))
-                return Posted(post, "comment", "refused", str(error))
-        self._record(post, "comment", "accepted", digest)
-        return Posted(post, "comment", "posted")
+                return self._ended(post, "comment", digest, str(error))
+        return self._ended(post, "comment", digest)
 
     async def _arrived(self, site: MetaculusSite, name: str) -> bool:
         standing = (await site.standing(self.questions[name].source_id)).get(name)
@@ -159,53 +147,43 @@ class Posting:
 
     def _work(self) -> tuple[dict[str, str], dict[str, str], list[Posted]]:
         """The digests of forecasts and of comments that are to be posted, and the rest with its reason."""
-        entries: dict[str, str] = {}
-        rest: list[Posted] = []
-        sent, by_post, elsewhere = (
-            self._states("forecast"),
-            dict[str, list[str]](),
-            self._elsewhere("forecast"),
-        )
-        for name, entry in self.entries.items():
-            digest = content_hash(entry)
-            question = self.questions[name]
-            close = closing(question)
-            if question.outcomes or (close is not None and close <= self.now):
-                rest.append(Posted(name, "forecast", "closed"))
-                continue
-            by_post.setdefault(question.source_id, []).append(digest)
-            if sent.get(name) == ("accepted", digest) or (name, digest) in elsewhere:
-                rest.append(Posted(name, "forecast", "before"))
-            else:
-                entries[name] = digest
-        said, comments, elsewhere = self._states("comment"), dict[str, str](), self._elsewhere("comment")
-        for post, digests in by_post.items():
-            digest = content_hash(sorted(digests))
-            if said.get(post) == ("accepted", digest) or (post, digest) in elsewhere:
-                rest.append(Posted(post, "comment", "before"))
-            elif self.comments.get(post):
-                comments[post] = digest
-        return entries, comments, rest
+        over = [name for name in self.entries if self._is_over(self.questions[name])]
+        entries = {name: content_hash(entry) for name, entry in self.entries.items() if name not in over}
+        by_post: dict[str, list[str]] = {}
+        for name, digest in entries.items():
+            by_post.setdefault(self.questions[name].source_id, []).append(digest)
+        comments = {post: content_hash(sorted(digests)) for post, digests in by_post.items()}
+        rest = [Posted(name, "forecast", "closed") for name in over]
+        parts: tuple[tuple[Part, dict[str, str]], ...] = (("forecast", entries), ("comment", comments))
+        for part, digests in parts:
+            accepted = self._accepted(part)
+            for node in [node for node, digest in digests.items() if (node, digest) in accepted]:
+                del digests[node]
+                rest.append(Posted(node, part, "before"))
+        return entries, {post: comments[post] for post in comments if self.comments.get(post)}, rest
 
-    def _states(self, part: Part, name: str | None = None) -> dict[str, tuple[str, str]]:
+    def _sent(self, part: Part, name: str | None = None) -> dict[str, tuple[str, str]]:
         """State and digest of what was sent last of each question or post, from this set or another."""
+        stream = f"{SORT}:{name or self.questions.name}"
         return {
             stored.event.node: (stored.event.state, stored.event.digest)
-            for stored in self.store.events(
-                f"{SORT}:{name or self.questions.name}", kinds=["forecast.posted"]
-            )
+            for stored in self.store.events(stream, kinds=["forecast.posted"])
             if isinstance(stored.event, ev.ForecastPosted) and stored.event.part == part
         }
 
-    def _elsewhere(self, part: Part) -> set[tuple[str, str]]:
-        """What other sets have posted last: a question may be in two tournaments."""
+    def _accepted(self, part: Part) -> set[tuple[str, str]]:
+        """What this set and others have posted last: a question may be in two tournaments."""
         return {
             (node, digest)
             for name in self.store.streams(SORT)
-            if name != self.questions.name
-            for node, (state, digest) in self._states(part, name).items()
+            for node, (state, digest) in self._sent(part, name).items()
             if state == "accepted"
         }
+
+    def _ended(self, node: str, part: Part, digest: str, refused: str | None = None) -> Posted:
+        """Record what became of a part that was sent; ``refused`` is the site's reason where it was not taken."""
+        self._record(node, part, "accepted" if refused is None else "refused", digest, refused or "")
+        return Posted(node, part, "posted" if refused is None else "refused", refused or "")
 
     def _record(
         self,

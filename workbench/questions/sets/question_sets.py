@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from workbench.questions.formats.base import LeftOut, QuestionFile
+from workbench.questions.formats.base import LeftOut, QuestionFile, Resolution
 from workbench.questions.question import (
     NumericTarget,
     Question,
@@ -197,92 +197,50 @@ def resolved_days(store: Store, name: str) -> _ByDay:
     return outcomes
 
 
-def record_outcomes(
-    store: Store,
-    name: str,
-    outcomes: Mapping[str, float],
-    *,
-    day: str | None = None,
-    days: Mapping[str, str] | None = None,
-    author: str = "",
-    source: _Source = "person",
+def record_resolutions(
+    store: Store, name: str, came: Iterable[Resolution], *, author: str = "", source: _Source = "person"
 ) -> int:
-    """Record outcomes of events of a set, those that differ from what stands; return how many.
+    """Record how events of a set came out and what its numbers came to, those that differ from what stands; return how many.
 
-    Raises `QuestionError`: An event that no question of the set has, or a day that is none.
+    One without a day came today. What levels came to follows from their number.
+
+    Raises `QuestionError`: An event or number that no question of the set has, a number beyond a closed end of its range, or a day that is
+    none or has not come.
     """
-    on = _days_of_outcomes(outcomes, day, days)
-    with store.transaction():
-        stands = {event.id: event.outcome for event in load_set(store, name).events()}
-        if unknown := [event for event in outcomes if event not in stands]:
-            raise QuestionError(
-                f"set {name} has no event {unknown[0]!r:.80}: `questions show {name}` lists them"
-            )
-        changed = [event for event, p in outcomes.items() if stands[event] != p]
-        for event in changed:
-            store.append(
-                f"{SORT}:{name}",
-                ev.OutcomeRecorded(
-                    node=event, p=outcomes[event], day=on[event], source=source, author=author
-                ),
-            )
-    return len(changed)
-
-
-def _days_of_outcomes(
-    names: Iterable[str], day: str | None, days: Mapping[str, str] | None
-) -> dict[str, str]:
-    """The day of each outcome: its own, else the one of all, else today; one that has not come is refused, nothing happened on it yet."""
-    today = datetime.now(UTC).date().isoformat()
-    for each in (day or today, *(days or {}).values()):
-        check_day(each, of="the day of an outcome", blank=True)
-        if each > today:
-            raise QuestionError(
-                f"an outcome of {each} is not known yet on {today}: record the outcome after that day"
-            )
-    return {name: (days or {}).get(name) or day or today for name in names}
-
-
-def record_values(
-    store: Store,
-    name: str,
-    values: Mapping[str, float],
-    *,
-    day: str | None = None,
-    days: Mapping[str, str] | None = None,
-    author: str = "",
-    source: _Source = "person",
-) -> int:
-    """Record the numbers that numeric questions came to, by target; return how many are new. What levels came to follows from them.
-
-    Raises `QuestionError`: A target that no question of the set has, or a number beyond a closed end of its range.
-    """
-    on = _days_of_outcomes(values, day, days)
+    came = [each._replace(day=_past_day(each.day)) for each in came]
     with store.transaction():
         questions = load_set(store, name)
         targets = {target.id: target for target in questions.targets()}
-        outcomes: dict[str, float] = {}
-        for target, value in values.items():
-            if target not in targets:
-                raise QuestionError(
-                    f"set {name} asks for no number {target!r:.80}: `questions show {name}` lists them"
-                )
-            question = questions.questions[targets[target].question]
-            if beyond := beyond_range(question, value):
-                raise QuestionError(f"{target} came to {shown_value(question, value)}, {beyond}")
-            # On its levels too, so that no event says otherwise than the number.
-            horizon = question.horizon_label(targets[target].horizon)
-            own = outcomes_of(question, str(shown_value(question, value)), horizon)
-            outcomes |= own
-            on |= dict.fromkeys(own, on[target])
-        record_outcomes(store, name, outcomes, days=on, author=author, source=source)
-        changed = [target for target, value in values.items() if targets[target].value != value]
-        for target in changed:
-            event = ev.ValueRecorded(
-                node=target, value=values[target], day=on[target], source=source, author=author
-            )
-            store.append(f"{SORT}:{name}", event)
+        events = {event.id: event.outcome for event in questions.events()}
+        of_levels = []
+        for event, p, day, numeric in came:
+            if event not in (targets if numeric else events):
+                what = "asks for no number" if numeric else "has no event"
+                raise QuestionError(f"set {name} {what} {event!r:.80}: `questions show {name}` lists them")
+            if numeric:
+                question = questions.questions[targets[event].question]
+                if beyond := beyond_range(question, p):
+                    raise QuestionError(f"{event} came to {shown_value(question, p)}, {beyond}")
+                label = question.horizon_label(targets[event].horizon)
+                levels = outcomes_of(question, str(shown_value(question, p)), label)
+                of_levels += [Resolution(level, share, day) for level, share in levels.items()]
+        changed = [each for each in came if each.p != (targets[each.event].value if each.numeric else events[each.event])]  # fmt: skip
+        # On the levels of a number too, so that no event says otherwise than it.
+        for event, p, day, numeric in [*(each for each in of_levels if each.p != events[each.event]), *changed]:  # fmt: skip
+            said: dict[str, Any] = {"node": event, "day": day, "source": source, "author": author}
+            record = ev.ValueRecorded(value=p, **said) if numeric else ev.OutcomeRecorded(p=p, **said)
+            store.append(f"{SORT}:{name}", record)
     return len(changed)
+
+
+def _past_day(day: str) -> str:
+    """The day of an outcome, else today; one that has not come is refused, nothing happened on it yet."""
+    today = datetime.now(UTC).date().isoformat()
+    if check_day(day, of="the day of an outcome", blank=True) > today:
+        raise QuestionError(
+            f"an outcome of {day} is not known yet on {today}: record the outcome after that day"
+        )
+    return day or today
 
 
 def resolve_question(
@@ -304,10 +262,8 @@ def resolve_question(
     outcomes, values = outcomes_of(entry, answer, horizon), values_of(entry, answer, horizon)
     if not outcomes and not values:
         raise QuestionError(f"question {entry.id} has no event to resolve: {reasons_unscored(entry)[0]}")
-    if values:
-        record_values(store, name, values, day=day, author=author, source=source)
-    else:
-        record_outcomes(store, name, outcomes, day=day, author=author, source=source)
+    came = [Resolution(part, p, day or "", bool(values)) for part, p in (values or outcomes).items()]
+    record_resolutions(store, name, came, author=author, source=source)
     return load_set(store, name)[entry.id]
 
 

@@ -1,11 +1,12 @@
 """Sets of questions as tables of events, and how a set's forecasts scored."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.questions.formats.question_tables import EVENT_COLUMNS, event_row
 from workbench.questions.grammar import series_of_statement
@@ -19,11 +20,9 @@ from workbench.questions.question import (
 )
 from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.sets.question_sets import QuestionSet
-from workbench.science.arrays import FloatArray
 from workbench.science.documents import quantile_document, score_document
 from workbench.science.quantile_tables import NumericTargets, read_quantiles
 from workbench.science.recipe import Recipe
-from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events, read_forecasts
 
 
@@ -42,63 +41,51 @@ def events_table(
     """
     events = asked_events if asked else events_of
     rows = [event_row(question, event) for question in questions for event in events(question)]
-    series = [series_of_statement(row["question"]) for row in rows]
-    extra = dict.fromkeys(column for question in questions for column in question.extra)
-    sets = dict.fromkeys(
-        column for row in rows for column in ("outcome_set", "set_size", "set_step") if column in row
+    table = pd.DataFrame(rows)
+    # all but where the outcomes of no question exclude or imply each other
+    columns = [name for name in EVENT_COLUMNS if name not in _CHAINED or name in table]
+    frame = table.reindex(columns=list(dict.fromkeys([*columns, *table]))).fillna("")
+    series = [series_of_statement(statement) for statement in frame.pop("question")]
+    if "series" not in frame and any(series):
+        frame["series"] = series
+    frame[_NUMBERS] = frame[_NUMBERS].apply(pd.to_numeric).astype(float)
+    frame["outcome"] = frame["outcome"].where(frame["outcome"].isin((0.0, 1.0)))
+    ids, names, sources, kinds = (
+        frame[column].to_numpy(dtype=str)
+        for column in ("event_id", "question_key", "source", "question_type")
     )
-    known = {} if "series" in extra or not any(series) else {"series": np.array(series, dtype=str)}
-
-    def words(column: str) -> StrArray:
-        return np.array([row.get(column, "") for row in rows], dtype=str)
-
-    def numbers(column: str) -> FloatArray:
-        return np.array([float(row[column] or "nan") for row in rows], dtype=float)
-
-    outcomes = numbers("outcome")
-    table = Events.of(
-        np.where(np.isin(outcomes, (0.0, 1.0)), outcomes, np.nan),
-        kind=words("question_type"),
-        question=words("question_key"),
-        crowd=numbers("crowd"),
-        horizon_days=numbers("horizon_days"),
-        volume=numbers("volume"),
-        **{
-            column: words(column)
-            for column in ("source", "category", "forecast_due_date", "resolution_date", "part", *sets)
-        },
-        **known,
-        **{column: words(column) for column in extra if column not in EVENT_COLUMNS},
+    return Events(
+        path=path,
+        event_id=ids,
+        question=names,
+        source=sources,
+        kind=kinds,
+        outcome=frame["outcome"].to_numpy(),
+        frame=frame.drop(columns="url"),
     )
-    ids = words("event_id")
-    return replace(table, path=path, event_id=ids, frame=table.frame.assign(event_id=ids))
+
+
+_NUMBERS = ["outcome", "crowd", "horizon_days", "volume"]
+_CHAINED = ("outcome_set", "set_size", "set_step")
 
 
 def targets_table(questions: Sequence[Question], *, path: Path = Path("(questions)")) -> NumericTargets:
     """Every number that these questions ask for, as `workbench.science.documents.quantile_document` scores it; ``nan`` where none came."""
-    pairs = [(question, target) for question in questions for target in targets_of(question)]
-    ranges = [range_of(question) for question, _ in pairs]
-
-    def words(*values: str) -> StrArray:
-        return np.array(values, dtype=str)
-
+    rows = []
+    for question in questions:
+        low, high = range_of(question)
+        tie = question.extra.get("series", "") or quantity_series(question)
+        unit = "days" if question.kind == "date" else question.unit
+        ends = (-np.inf if low is None else low, np.inf if high is None else high)
+        rows += [
+            (target.id, target.value, *ends, question.open_low, question.open_high, unit, question.asked_on, target.horizon, question.id, tie)
+            for target in targets_of(question)
+        ]  # fmt: skip
+    names = [item.name for item in fields(NumericTargets)][1:]
+    frame = pd.DataFrame(rows, columns=names)
+    kinds = {"value": float, "low": float, "high": float, "open_low": bool, "open_high": bool}
     return NumericTargets(
-        path=path,
-        id=words(*(target.id for _, target in pairs)),
-        value=np.array(
-            [np.nan if target.value is None else target.value for _, target in pairs], dtype=float
-        ),
-        low=np.array([-np.inf if low is None else low for low, _ in ranges], dtype=float),
-        high=np.array([np.inf if high is None else high for _, high in ranges], dtype=float),
-        open_low=np.array([question.open_low for question, _ in pairs], dtype=bool),
-        open_high=np.array([question.open_high for question, _ in pairs], dtype=bool),
-        unit=words(*("days" if question.kind == "date" else question.unit for question, _ in pairs)),
-        first_day=words(*(question.asked_on for question, _ in pairs)),
-        last_day=words(*(target.horizon for _, target in pairs)),
-        question=words(*(question.id for question, _ in pairs)),
-        series=words(
-            *(question.extra.get("series", "") or quantity_series(question) for question, _ in pairs)
-        ),
+        path=path, **{name: frame[name].to_numpy(dtype=kinds.get(name, str)) for name in names}
     )
 
 

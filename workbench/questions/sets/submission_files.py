@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.errors import UsageError
+from workbench.propositions.strict_json import read_strict
 from workbench.questions.formats.base import parse_json
 from workbench.questions.formats.forecastbench import MARKETS
 from workbench.questions.question import (
@@ -33,86 +35,70 @@ METACULUS_LEAST = 0.001
 METACULUS_WRITES = 0.0011
 _OUTSIDE = f"each probability is from {METACULUS_LEAST} to {1 - METACULUS_LEAST}"
 _LONGEST_COMMENT = 150_000  # characters, of Metaculus
-_Share = Annotated[float, Field(ge=0, le=1, description="a number from 0 to 1")]
-_Text = Annotated[str, Field(description="a text")]
-_Words = Annotated[str, Field(pattern=r"\S", description="a text that is not empty")]
-_Note = Annotated[str | None, Field(description="a text or null")]
-_Day = Field(strict=False, description="a day")
-_Entries = Annotated[list[Any], Field(min_length=1, description="a list with at least one entry")]
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Words = Annotated[str, Field(min_length=1)]
+_Entries = Annotated[list[Any], Field(min_length=1)]
 
 
 class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, str_strip_whitespace=True)
 
 
 class _ForecastSet(_Form):
     organization: _Words
     model: _Words
     model_organization: _Words
-    question_set: _Text
-    forecast_due_date: Annotated[date, _Day]
+    question_set: str
+    forecast_due_date: date
     forecasts: _Entries
 
 
 class _Forecast(_Form):
-    id: Annotated[str, Field(description="a text: combinations of questions are not forecast any more")]
-    source: _Text
+    id: str
+    source: str
     forecast: _Share
-    resolution_date: Annotated[date | None, Field(strict=False, description="a day or null")]
-    reasoning: _Note = None
+    resolution_date: date | None
+    reasoning: str | None = None
 
 
 class _Predictions(_Form):
-    timestamp: Annotated[datetime, Field(strict=False, description="an instant")]
+    timestamp: datetime
     predictions: _Entries
 
 
 class _Prediction(_Form):
     market_ticker: _Words
-    p_yes: Annotated[float, Field(ge=0.01, le=0.99, description="a number from 0.01 to 0.99")]
-    rationale: _Note = None
+    p_yes: Annotated[float, Field(ge=0.01, le=0.99)]
+    rationale: str | None = None
 
 
 class _Outcome(_Form):
-    market: _Text
+    market: str
     probability: _Share
 
 
 class _Answer(_Form):
     task_id: _Words
-    rationale: _Text
-    probabilities: Annotated[list[_Outcome], Field(description="a list of market and probability")]
+    rationale: str
+    probabilities: list[_Outcome]
 
 
 class _MetaculusForecast(_Form):
-    question: Annotated[int | str, Field(description="the question's number or id")]
-    source: _Text
-    probability_yes: Annotated[_Share | None, Field(description="a number from 0 to 1")] = None
-    probability_yes_per_category: Annotated[
-        dict[str, _Share] | None, Field(description="a share per option")
-    ] = None
-    continuous_cdf: Annotated[list[_Share] | None, Field(description="a list of numbers from 0 to 1")] = None
+    question: int | str
+    source: str
+    probability_yes: _Share | None = None
+    probability_yes_per_category: dict[str, _Share] | None = None
+    continuous_cdf: list[_Share] | None = None
 
 
 _F = TypeVar("_F", bound=_Form)
 
 
-def _read(form: type[_F], data: Any, problems: list[str], where: str = "") -> _F | None:
+def _read(form: type[_F], data: Any, what: str, problems: list[str]) -> _F | None:
     try:
-        return form.model_validate(data)
-    except ValidationError as error:
-        for fault in error.errors(include_url=False):
-            name = str(fault["loc"][-1]) if fault["loc"] else "an entry"
-            match fault["type"]:
-                case "missing":
-                    line = f"field {name!r} is missing"
-                case "extra_forbidden":
-                    line = f"unknown field {name!r:.60}"
-                case _:
-                    known = {**_Outcome.model_fields, **form.model_fields}.get(name)
-                    wanted = known.description if known else "a JSON object"
-                    line = f"{name} must be {wanted}, not {fault['input']!r:.40}"
-            problems.append(where + line)
+        return read_strict(form, data, what=what)
+    except UsageError as fault:
+        problems.append(str(fault))
         return None
 
 
@@ -121,9 +107,8 @@ def _read_each(
 ) -> Iterator[tuple[str, _F]]:
     """Yield the entries that are of their form, each with its place; what is wrong with the others joins the problems."""
     for number, data in enumerate(entries, 1):
-        where = f"{what} {number}: "
-        if (entry := _read(form, data, problems, where)) is not None:
-            yield where, entry
+        if (entry := _read(form, data, f"{what} {number}", problems)) is not None:
+            yield f"{what} {number}: ", entry
 
 
 def check_submission(text: str, form: str, questions: QuestionSet) -> list[str]:
@@ -155,7 +140,7 @@ def _check_forecastbench(text: str, questions: QuestionSet, problems: list[str])
     document = parse_json(text, what="the submission")
     if not isinstance(document, dict):
         raise QuestionError("a forecast set is one JSON object")
-    _read(_ForecastSet, document, problems)
+    _read(_ForecastSet, document, "the submission", problems)
     due, entries = document.get("forecast_due_date"), document.get("forecasts")
     if document.get("question_set") != f"{due}-llm.json":
         problems.append(f"question_set must be '{due}-llm.json', not {document.get('question_set')!r:.60}")
@@ -197,7 +182,7 @@ def _check_prophet(text: str, questions: QuestionSet, problems: list[str]) -> No
         return "" if name in questions.questions else f"{what} {name!r:.60} is not in the set"
 
     if text.lstrip().startswith("{\n"):
-        document = _read(_Predictions, parse_json(text, what="the submission"), problems)
+        document = _read(_Predictions, parse_json(text, what="the submission"), "the submission", problems)
         predictions = [] if document is None else document.predictions
         for where, row in _read_each(_Prediction, predictions, "prediction", problems):
             problems += [where + fault for fault in [place("market", row.market_ticker)] if fault]

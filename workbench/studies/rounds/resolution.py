@@ -21,6 +21,7 @@ from workbench.errors import ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Asker
 from workbench.models.errors import ModelError
 from workbench.questions.formats import metaculus
+from workbench.questions.formats.base import Resolution
 from workbench.questions.formats.venues import (
     kalshi_events,
     polymarket_events,
@@ -70,15 +71,15 @@ async def resolve_open(store: Store, call: VenueCall, site: MetaculusSite) -> di
 
 async def resolve_from_series(store: Store, name: str) -> int:
     """Record what the embedded series decide of a set, and return how many; a question in words they do not know stays open."""
-    outcomes, days = {}, {}
+    came = []
     questions = book.load_set(store, name).questions.values()
     for question in questions:
         if question.kind != "binary" or question.outcomes or not question.asked_on:
             continue
         known = await known_outcome(question.title, Cutoff.parse(question.asked_on))
         if known is not None:
-            outcomes[question.id], days[question.id] = float(known.true), known.day.isoformat()
-    count = book.record_outcomes(store, name, outcomes, days=days, source="series")
+            came.append(Resolution(question.id, float(known.true), known.day.isoformat()))
+    count = book.record_resolutions(store, name, came, source="series")
     numeric = [question for question in questions if question.kind == "numeric"]
     if not numeric:
         return count
@@ -87,7 +88,8 @@ async def resolve_from_series(store: Store, name: str) -> int:
         values, on = await known_values(numeric, SeriesReader(broker))
     finally:
         await broker.aclose()
-    return count + book.record_values(store, name, values, days=on, source="series")
+    numbers = [Resolution(target, value, on[target], numeric=True) for target, value in values.items()]
+    return count + book.record_resolutions(store, name, numbers, source="series")
 
 
 async def _from_venues(
@@ -109,12 +111,11 @@ async def _from_venues(
         if settled is None:
             continue
         day = settled.resolved_on or now.date().isoformat()
-        if settled.values:
-            count += book.record_values(store, name, settled.values, day=day, source="file")
-        else:
-            own = {event.id for event in events_of(question)}
-            outcomes = {event: p for event, p in settled.outcomes.items() if event in own}
-            count += book.record_outcomes(store, name, outcomes, day=day, source="file")
+        own = {event.id for event in events_of(question)}
+        numeric = bool(settled.values)
+        parts = settled.values or {event: p for event, p in settled.outcomes.items() if event in own}
+        came = [Resolution(part, p, day, numeric) for part, p in parts.items()]
+        count += book.record_resolutions(store, name, came, source="file")
     return count
 
 

@@ -58,25 +58,22 @@ class Keeper:
         """
         check_name(name)
         self.flush()
-        scenario = self._scenarios.scenario(name)
-        if scenario is None:
-            with self._session.lock:
-                self.name, self._seq, self._stored = name, None, ()
-                self._session.open(())
-            return False
         with self._session.lock:
-            self.name, self._seq, self._stored = name, scenario.seq, scenario.edits
-            self._session.open(scenario.edits)
-        return True
+            self._take(name)
+            self._session.open(self._stored)
+            return self._seq is not None
 
     def start_draft(self) -> None:
         """Leave the scenario in work as it is; the page is without edits, and further ones are a new draft."""
         self.flush()
-        draft = self._scenarios.scenario(DRAFT)
         with self._session.lock:
-            self.name, self._seq = DRAFT, None if draft is None else draft.seq
-            self._stored = () if draft is None else draft.edits
+            self._take(DRAFT)
             self._session.open(())
+
+    def _take(self, name: str) -> None:
+        scenario = self._scenarios.scenario(name)
+        self.name = name
+        self._seq, self._stored = (None, ()) if scenario is None else (scenario.seq, scenario.edits)
 
     def moved_to(self, name: str) -> None:
         """Go on in a scenario that was just made of this page's edits; the draft that they came from is closed."""
@@ -85,9 +82,7 @@ class Keeper:
             # Somebody else may have closed the draft meanwhile: then there is none, as wanted.
             with suppress(EditConflict), Store(self._scenarios.home) as store:
                 change_scenario(store, self._scenarios.run_id, "close", DRAFT, author=self._author())
-        scenario = self._scenarios.scenario(name)
-        assert scenario is not None
-        self.name, self._seq, self._stored = name, scenario.seq, scenario.edits
+        self._take(name)
 
     def flush(self) -> None:
         """Write what is not written yet, now."""

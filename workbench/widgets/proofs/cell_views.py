@@ -14,7 +14,6 @@ from workbench.propositions import NodeId
 from workbench.terminal import printable
 from workbench.views.run_view import RunView
 from workbench.views.wording import run_lines
-from workbench.whatif.typed_values import market_of
 from workbench.widgets import panels
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.edits.edit_log import Panels, shared_edits
@@ -55,7 +54,7 @@ class _View(ipywidgets.VBox, Panels):  # type: ignore[misc]
         """Look again: the cell was run another time."""
 
     def _tell(self, line: str, refused: bool) -> None:
-        self.line.value = (panels.refusal(line) if refused else panels.note(line)) if line else ""
+        self.line.value = panels.told(line, refused)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return in_place(self, self.static_html(), printable("\n".join(run_lines(self.run))))
@@ -125,8 +124,7 @@ class DriverView(_View):
 
     def __init__(self, run: RunView) -> None:
         self.shared = shared_edits(run)
-        references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": market_of(run.state)}
-        self.drivers = Drivers(references, self.shared.choose, run.mark)
+        self.drivers = Drivers(run, self.shared.choose)
         parts = [self.drivers.chart, self.drivers.questions]
         super().__init__(run, [pane("What it hinges on", parts, "wb-sensitivity")])
         self.drivers.show(self.shared.session.tree)

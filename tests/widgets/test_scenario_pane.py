@@ -1,4 +1,4 @@
-"""Scenarios, the report and `last` as the review of the first page wanted them."""
+"""Scenarios on the page: opened, weighed, renamed and chosen there, and in the report; a failed run is not the last one."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ def opened(home: Path, **more: Any) -> Dashboard:
     return dashboard(load_run(home, RUN), **more)
 
 
-def test_s2_failed_runs_do_not_become_last(command_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_runs_do_not_become_last(command_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     words = ("A claim holds", "--cutoff", "2018-06-30", "--model", "anthropic/claude-sonnet-4-5")
     assert run_cli(command_home, "analyze", *words).returncode == 2
@@ -24,7 +24,7 @@ def test_s2_failed_runs_do_not_become_last(command_home: Path, monkeypatch: pyte
     assert run_json(command_home, "show", "last")["run_id"] == RUN
 
 
-def test_s2_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_closed_on_the_page(
+def test_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_closed_on_the_page(
     home: Path,
 ) -> None:
     page = opened(home)
@@ -93,7 +93,7 @@ def test_what_is_chosen_stays_chosen_when_the_scenarios_change(home: Path) -> No
     assert book.chosen.value in {"calm", "bust", "aftermath"}
 
 
-def test_s2_there_is_a_report_for_a_boss_with_drivers_scenarios_and_audit(command_home: Path) -> None:
+def test_there_is_a_report_for_a_boss_with_drivers_scenarios_and_audit(command_home: Path) -> None:
     home = command_home / "home"
     page = opened(home)
     page.session.edit("P2.1", "0.1")

@@ -1,11 +1,27 @@
-"""Reconstruct who was in an index when, by unrolling today's list backwards through its changes."""
+"""Ask Financial Modeling Prep; who was in an index when is reconstructed from today's list and its changes."""
 
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from proxies.asof.clock import parse_day
+from proxies.catalogue.schema import Endpoint
+from proxies.fetch.cache import RawAnswer
 from proxies.json_text import Fields, Row
+from proxies.vendors.base import HttpSource
+
+
+class FmpSource(HttpSource):
+    """FMP over HTTP."""
+
+    async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
+        """Return the raw answer; an index's members come with those that were members before."""
+        if endpoint.codec != "members":
+            return await super().fetch(endpoint, params)
+        self.require_key()
+        members = await self.payload(endpoint, params)
+        changes, _ = await self.exchange(endpoint, self.build(endpoint, {}, url=f"historical-{endpoint.url}"))
+        return self.answer(spells(members, changes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +82,3 @@ def _ticker(value: Any) -> str:
 
 def _joined_day(value: Any) -> date | None:
     return parse_day(value) if isinstance(value, str) else None
-
-
-def pack_members(data: Any, params: Fields) -> Any:
-    """Pack the members of an index by ticker. Ended spells are left out: only the policy needs them."""
-    # a live answer has the names too; under a cutoff the catalogue lets the ticker and the day of joining through alone
-    rows = [
-        {name: row[name] for name in ("symbol", "name", "dateAdded") if name in row}
-        for row in data
-        if row.get("until") is None
-    ]
-    return sorted(rows, key=lambda row: str(row["symbol"]))

@@ -12,13 +12,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import parse_instant
-from proxies.asof.policies.revisions import TITLE_AT
+from proxies.asof.policies.windows import TITLE_AT
 from proxies.catalogue.schema import Endpoint
-from proxies.errors import ProxyError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
-from proxies.fetch.transport import HttpRequest, HttpResponse
+from proxies.fetch.transport import HttpRequest
 from proxies.json_text import Fields
 from proxies.vendors.base import HttpSource
+from proxies.vendors.codecs import wiki_pages, wiki_text
 
 _AS_IT_STOOD = ("wikipedia/page", "wikipedia/sections", "wikipedia/revisions")
 # two pages that redirect to each other would lead on for ever
@@ -83,7 +83,7 @@ class WikipediaSource(HttpSource):
             payload, _ = await self.exchange(
                 endpoint, self.http_request(endpoint, {**params, "title": place})
             )
-            page = next(iter(_pages(payload)), None)
+            page = next(iter(wiki_pages(payload)), None)
             if page is None:
                 return payload
             name = page.get("title")
@@ -152,12 +152,12 @@ class WikipediaSource(HttpSource):
     async def _redirect(self, endpoint: Endpoint, params: Fields, title: str, newest: Fields) -> str | None:
         """Return the title that a page redirected to at the asked time, or None if it was no redirect."""
         requested = params.get("rvstart")
-        if _content(newest) is None:
+        if wiki_text(newest) is None:
             start = {"rvstart": str(requested)} if requested else {}
             newest = await self._edit(
                 endpoint, titles=title, rvprop="timestamp|content", rvslots="main", **start
             )
-        saved, text = parse_instant(str(newest.get("timestamp")), _UTC), _content(newest)
+        saved, text = parse_instant(str(newest.get("timestamp")), _UTC), wiki_text(newest)
         # checked here too, though rvstart asked for it: what a redirect says is followed before any policy sees a row
         limit = parse_instant(str(requested), _UTC)
         # a later revision, should one come, must not say where the title led then
@@ -199,7 +199,7 @@ class WikipediaSource(HttpSource):
                 "rvstart": str(moment), **page, **more,
             }  # fmt: skip
             payload = await self._query(endpoint, query)
-            for edit in (edit for item in _pages(payload) for edit in item.get("revisions") or []):
+            for edit in (edit for item in wiki_pages(payload) for edit in item.get("revisions") or []):
                 match = _MOVE.search(str(edit.get("comment"))) if isinstance(edit, dict) else None
                 # edits of the moment itself were known
                 if match is not None and str(edit.get("timestamp")) > str(moment):
@@ -219,7 +219,7 @@ class WikipediaSource(HttpSource):
 
     async def _edit(self, endpoint: Endpoint, **fields: str) -> Fields:
         payload = await self._query(endpoint, {**self._plain(endpoint), **fields, "rvlimit": "1"})
-        revisions = [revision for page in _pages(payload) for revision in page.get("revisions") or []]
+        revisions = [revision for page in wiki_pages(payload) for revision in page.get("revisions") or []]
         return revisions[0] if revisions and isinstance(revisions[0], dict) else {}
 
     def _shared(self, endpoint: Endpoint) -> dict[str, str]:
@@ -228,36 +228,6 @@ class WikipediaSource(HttpSource):
 
     def _plain(self, endpoint: Endpoint) -> dict[str, str]:
         return {**self._shared(endpoint), "prop": "revisions"}
-
-    def busy(self, response: HttpResponse) -> bool:
-        """Whether a response asks to come back later: a lagging database says so under status 200, with Retry-After."""
-        return (
-            response.status == 200
-            and "mediawiki-api-error" in response.headers
-            and "maxlag" in response.headers["mediawiki-api-error"]
-        )
-
-    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
-        """Return the error of a response: MediaWiki sends errors under status 200, with a code."""
-        error = payload.get("error") if isinstance(payload, dict) else None
-        if isinstance(error, dict):
-            code = str(error.get("code"))
-            if code in ("maxlag", "ratelimited", "readonly"):
-                return SourceUnavailable("wikipedia is busy: try again later")
-        problem = super().complaint(endpoint, response, payload)
-        if isinstance(error, dict) and problem is None:
-            return SourceRejected(f"wikipedia refused the request: check the parameters of {endpoint.path}")
-        return problem
-
-
-def _pages(payload: Any) -> list[Any]:
-    pages = (payload.get("query") or {}).get("pages") or [] if isinstance(payload, dict) else []
-    return [page for page in (pages.values() if isinstance(pages, dict) else pages) if isinstance(page, dict)]
-
-
-def _content(revision: Fields) -> Any:
-    slot = (revision.get("slots") or {}).get("main") or {}
-    return slot.get("content", revision.get("content"))
 
 
 def _spaced(title: str) -> str:
