@@ -1,6 +1,5 @@
 """The checks in code: of an expansion's statements, of quoted numbers, of placeholders, of the accounting behind p."""
 
-import json
 import re
 from decimal import Decimal
 from typing import Any
@@ -273,32 +272,6 @@ def test_any_text_is_searched_for_numbers(report: str, output: str) -> None:
     assert unprinted(report, [output, report]) == []
 
 
-def concluded(prose: str, p: float = 0.6) -> str:
-    return f"{prose}\n\n```json\n{json.dumps({'p_true': p, 'key_factor': 'k'})}\n```"
-
-
-async def grounded(*replies: str, **settings: object) -> tuple[Grounding, ScriptedAsker]:
-    ask = ScriptedAsker(cells(("python", "print(share)")), "<TERMINATE_NOTEBOOK>", *replies)
-    result = await NotebookGrounder().ground(
-        leaf_task(ask, fake_session(printed("share 0.6129")), **settings)
-    )
-    assert isinstance(result, Grounding)
-    return result, ask
-
-
-async def test_a_report_with_a_made_up_number_is_sent_back_once() -> None:
-    wrong, right = concluded("It held in 71.4%.", 0.7), concluded("It held in 61.3%.", 0.61)
-    result, ask = await grounded(wrong, right)
-    assert result.belief.p == 0.61 and "71.4" in ask.calls[3].last_user
-    result, ask = await grounded(wrong, wrong)
-    assert result.belief.p == 0.7 and len(ask.calls) == 4
-    for settings in ({"critic": False}, {"max_exception_retry": 0}):
-        result, ask = await grounded(wrong, **settings)
-        assert result.belief.p == 0.7 and len(ask.calls) == 3
-    result, ask = await grounded(right)
-    assert len(ask.calls) == 3
-
-
 INVENTED = {"base_rate": 0.93, "n": 214, "p_true": 0.93, "key_factor": "k"}
 PROSE = "The share of comparable windows was 0.93 with n = 214."
 
@@ -327,17 +300,31 @@ async def test_an_invented_base_rate_does_not_vouch_for_itself() -> None:
     assert marks == ["**From no cell**: base rate 0.93, n 214. No output of this notebook holds that."]
 
 
-async def test_bounds_that_contradict_p_are_asked_back_once_and_stay_visible() -> None:
-    wrong = accounted(p_true=0.93, low=0.093, high=0.573)
-    result, ask, _ = await accounting(wrong, accounted(p_true=0.573, low=0.093, high=0.573))
-    assert "p 0.93 with low 0.093" in ask.calls[3].last_user and "Contradiction" not in result.belief.report
+@pytest.mark.parametrize(
+    ("wrong", "right", "told"),
+    [
+        (accounted("It held in 71.4%.", p_true=0.7), accounted("It held in 57.3%.", p_true=0.61), "71.4"),
+        (
+            accounted(p_true=0.93, low=0.093, high=0.573),
+            accounted(p_true=0.573, low=0.093, high=0.573),
+            "p 0.93 with low 0.093",
+        ),
+    ],
+    ids=["a made-up number", "bounds that contradict p"],
+)
+async def test_a_fault_is_sent_back_once_and_what_the_model_stands_by_is_taken(
+    wrong: str, right: str, told: str
+) -> None:
+    p, better = (parse_conclusion(reply).p for reply in (wrong, right))
+    result, ask, _ = await accounting(wrong, right)
+    assert result.belief.p == better and told in ask.calls[3].last_user
     result, ask, _ = await accounting(wrong, wrong)
-    assert (
-        len(ask.calls) == 4
-        and "**Contradiction.** The reply states p 0.93 with low 0.093 and high 0.573" in result.belief.report
-    )
-    result, ask, _ = await accounting(wrong, critic=False)
-    assert len(ask.calls) == 3 and "**Contradiction.**" in result.belief.report
+    assert result.belief.p == p and len(ask.calls) == 4
+    for settings in ({"critic": False}, {"max_exception_retry": 0}):
+        result, ask, _ = await accounting(wrong, **settings)
+        assert result.belief.p == p and len(ask.calls) == 3
+    _, ask, _ = await accounting(right)
+    assert len(ask.calls) == 3
 
 
 async def test_a_number_counts_by_what_it_is() -> None:

@@ -1,16 +1,17 @@
 """The page corpus: pages that hide text from their reader, and honest pages, with what Chromium shows of each.
 
-``hidings.txt`` and ``honest_oddities.txt`` hold a page a line under the name of a technique. In them each word ``SHOWN...`` must be
+``page_forms.txt`` holds honest pages to be filled with the words of a language; ``hidings.txt`` and ``honest_oddities.txt`` hold a page a line under the name of a technique. In them each word ``SHOWN...`` must be
 in the readable text and each ``SECRET...`` must not; ``EITHER`` may be (alternative texts, closed details, scripts switched off, helper texts for
 screen readers). A line without these words is a style, set on a paragraph between two that are shown. A ``?`` at the end of the
 line or of the heading says that ``innerText`` does not decide (colours, sizes, places): pixels do, or judgement.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from string import Template
 
 from tests.search.page_words import LANGUAGES, Words
 
@@ -53,10 +54,11 @@ def honest() -> Iterator[Page]:
     """Yield the pages that hide nothing, or nothing that a reader misses."""
     yield from _of_file("honest_oddities.txt")
     for language, words in LANGUAGES.items():
-        for form, page in FORMS.items():
-            body, hidden = page(words)
-            direction = ' dir="rtl"' if words.right_to_left else ""
+        direction = ' dir="rtl"' if words.right_to_left else ""
+        for form, page, unseen, spelled in forms():
+            body = page.substitute(spelled(words)._asdict())
             html = f'<!DOCTYPE html><html lang="{language}"{direction}><meta charset="utf-8"><body>{body}</body></html>'
+            hidden = tuple(getattr(words, name) for name in unseen)
             seen = tuple(text for text in words.texts if text not in hidden)
             yield Page(f"{form} in {language}", form, html, seen, hidden)
 
@@ -112,98 +114,22 @@ def _smuggled() -> Iterator[tuple[str, str]]:
         yield what, "".join(pair[int(bit)] for bit in bits)
 
 
-def _article(w: Words) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"<article><h1>{w.title}</h1><p>{w.first}</p><p>{w.second}</p><ul><li>{w.one}<li>{w.two}</ul></article>",
-        (),
-    )
-
-
-def _table(w: Words) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"<table><caption>{w.title}</caption><tr><th>{w.one}<th>{w.two}<tr><td>3,1<td>4.2<tr><td colspan=2>{w.first}</table><p>{w.second}</p>",
-        (),
-    )
-
-
-def _questions(w: Words) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"<h1>{w.title}</h1><details open><summary>{w.one}</summary><p>{w.first}</p></details><details open><summary>{w.two}</summary>{w.second}</details>",
-        (),
-    )
-
-
-def _definitions(w: Words) -> tuple[str, tuple[str, ...]]:
-    return f"<h2>{w.title}</h2><dl><dt>{w.one}<dd>{w.first}<dt>{w.two}<dd>{w.second}</dl>", ()
-
-
-def _nested_list(w: Words) -> tuple[str, tuple[str, ...]]:
-    return f"<ol><li>{w.title}<ol><li>{w.one}<ul><li>{w.first}</ul><li>{w.two}</ol><li>{w.second}</ol>", ()
-
-
-def _dark(w: Words) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"<style>body{{background:#121212;color:#eee}}.b{{background:#fff;color:#111}}</style><h1 style='color:#fff'>{w.title}</h1><p>{w.first}</p><div class=b>{w.second}</div><a style='color:white'>{w.one}</a> <button>{w.two}</button>",
-        (),
-    )
-
-
-def _tabs(w: Words) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"<style>.panel{{display:none}}.panel.on{{display:block}}</style><h1>{w.title}</h1><nav><a>{w.one}</a> <a>{w.two}</a></nav><div class='panel on'>{w.first}</div><div class=panel>{w.second}</div>",
-        (w.second,),
-    )
-
-
-def _fading(w: Words) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"<style>@keyframes in{{from{{opacity:0;transform:translateY(20px)}}to{{opacity:1}}}}section{{animation:in .01s both}}</style><section><h1>{w.title}</h1><p>{w.first}</p></section><section>{w.second}<p>{w.one}<p>{w.two}</section>",
-        (),
-    )
-
-
-def _printable(w: Words) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"<style>@media print{{nav,footer{{display:none}}}}@media screen{{.paper{{display:none}}}}</style><nav>{w.one} | {w.two}</nav><h1>{w.title}</h1><p>{w.first}</p><p class=paper>{w.second}</p>",
-        (w.second,),
-    )
-
-
-def _soft(w: Words) -> tuple[str, tuple[str, ...]]:
-    """A page that says where its long words may break: soft hyphens in scripts that hyphenate, <wbr> in all."""
+def _soft(w: Words) -> Words:
+    """The words with soft hyphens where long ones may break, in scripts that hyphenate."""
     first = re.sub(r"([a-zäöüçğışа-яα-ω]{4})(?=[a-zäöüçğışа-яα-ω]{3})", "\\1\u00ad", w.first)
-    return f"<h1>{w.title}</h1><p>{first}</p><p>{w.second}<br>{w.one}<wbr></p><p>{w.two}&shy;</p>", ()
+    return w._replace(first=first)
 
 
-def _entities(w: Words) -> tuple[str, tuple[str, ...]]:
-    """A page of an old editor: every character beyond ASCII is an entity."""
-    title, first, second, one, two = (
-        escape(text).encode("ascii", "xmlcharrefreplace").decode() for text in w.texts
-    )
-    return (
-        f"<CENTER><H1>{title}</H1></CENTER><P>{first}<P>{second}<TABLE BORDER=1><TR><TD>{one}<TD>{two}</TABLE>",
-        (),
-    )
+def _entities(w: Words) -> Words:
+    """The words as an old editor wrote them: every character beyond ASCII is an entity."""
+    return Words(*(escape(text).encode("ascii", "xmlcharrefreplace").decode() for text in w.texts))
 
 
-def _menu(w: Words) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"<header><ul style='visibility:hidden'><li>{w.second}</ul><p aria-hidden=true>{w.two}</p></header><main><h1>{w.title}</h1><p>{w.first}</p><p>{w.one}</p></main><script>track()</script>",
-        (w.second,),
-    )
-
-
-FORMS = {
-    "article": _article,
-    "table of figures": _table,
-    "questions and answers": _questions,
-    "definitions": _definitions,
-    "nested list": _nested_list,
-    "dark page": _dark,
-    "tabs": _tabs,
-    "fading in": _fading,
-    "screen and paper": _printable,
-    "soft hyphens": _soft,
-    "entities": _entities,
-    "closed menu": _menu,
-}
+def forms() -> Iterator[tuple[str, Template, tuple[str, ...], Callable[[Words], Words]]]:
+    """Yield the forms of honest pages: name, page, which of its texts are hidden, and how it spells its words."""
+    spelled = {"soft hyphens": _soft, "entities": _entities}
+    lines = iter(Path(__file__).with_name("page_forms.txt").read_text(encoding="utf-8").splitlines())
+    for line in lines:
+        if line.startswith("== "):
+            name, _, hidden = line[3:].partition(" | ")
+            yield name, Template(next(lines)), tuple(hidden.split()), spelled.get(name, lambda words: words)

@@ -4,8 +4,9 @@
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from proxies.asof.clock import Cutoff
@@ -90,20 +91,34 @@ class _Notebook:
         return result
 
 
+@dataclass(slots=True)
+class _Stage:
+    """How the asks of one stage went."""
+
+    calls: int = 0
+    seconds: float = 0.0
+    again: bool = False
+    failed: bool = False
+    words: list[str] = field(default_factory=list)
+
+
 class _Recording:
     """Asks the model and records how each stage went; the ``Asker`` of the check."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.stages: dict[str, list[tuple[int, float, tuple[str, ...]]]] = {}
+        self.stages: defaultdict[str, _Stage] = defaultdict(_Stage)
+        self.last = ""
         self.costs: list[float | None] = []
 
     async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        began = time.monotonic()
-        rows = self.stages.setdefault(stage, [])
-        rows.append((retry, 0.0, ()))  # before the reply: a stage that is refused was asked all the same
+        began, self.last = time.monotonic(), stage
+        record = self.stages[stage]
+        record.calls += 1  # before the reply: a stage that is refused was asked all the same
+        record.again = record.again or retry > 0
         reply = await self._model.complete(request)
-        rows[-1] = (retry, time.monotonic() - began, reply.notes)
+        record.seconds += time.monotonic() - began
+        record.words += reply.notes
         self.costs.append(reply.cost_usd)
         return reply
 
@@ -115,33 +130,33 @@ async def try_model(model: Model) -> tuple[list[FormCheck], float | None]:
     """
     bounds = AgentSettings(max_leaves=3, max_analyzer_rounds=1, max_proof_steps=2)
     ask = _Recording(model)
-    endings: dict[str, str] = {}
     for last, attempt in (("analyze", _expand), ("conclude", _ground), ("linear", _combine)):
         try:
-            endings[last] = await attempt(ask, bounds)
+            ending = await attempt(ask, bounds)
         except (AgentGaveUp, ModelError) as error:
             # The stage that was asked last is the one that failed.
-            endings[f"failed {next(reversed(ask.stages), last)}"] = str(error)
-    checks = [_check(stage, ask.stages.get(stage, []), endings) for stage in _FORMS]
+            last, ending = ask.last or last, str(error)
+            ask.stages[last].failed = True
+        ask.stages[last].words.insert(0, ending)
+    has_failed = any(record.failed for record in ask.stages.values())
+    checks = [_check(form, ask.stages[stage], has_failed) for stage, form in _FORMS.items()]
     return checks, None if None in ask.costs else sum(cost or 0.0 for cost in ask.costs)
 
 
-def _check(stage: str, rows: list[tuple[int, float, tuple[str, ...]]], endings: dict[str, str]) -> FormCheck:
-    failure = endings.get(f"failed {stage}")
-    notes = dict.fromkeys(note for _, _, row_notes in rows for note in row_notes)
-    if failure is not None:
+def _check(form: str, record: _Stage, has_failed: bool) -> FormCheck:
+    if record.failed or (has_failed and not record.calls):
         outcome = "failed"
-    elif not rows:
-        outcome = "failed" if any(name.startswith("failed") for name in endings) else "not asked"
+    elif not record.calls:
+        outcome = "not asked"
     else:
-        outcome = "again" if any(retry for retry, _, _ in rows) else "ok"
-    detail = "; ".join(part for part in (failure or endings.get(stage, ""), *notes) if part)
+        outcome = "again" if record.again else "ok"
+    detail = "; ".join(filter(None, dict.fromkeys(record.words)))
     return FormCheck(
-        form=_FORMS[stage],
+        form=form,
         outcome=outcome,
-        calls=len(rows),
-        seconds=round(sum(seconds for _, seconds, _ in rows), 1),
-        detail=(detail or ("it was not reached" if not rows else ""))[:300],
+        calls=record.calls,
+        seconds=round(record.seconds, 1),
+        detail=(detail or ("" if record.calls else "it was not reached"))[:300],
     )
 
 
@@ -187,7 +202,7 @@ async def _ground(ask: _Recording, bounds: AgentSettings) -> str:
     )
     outcome = await NotebookGrounder().ground(task)
     if isinstance(outcome, GroundingFailure):
-        raise AgentGaveUp(next(reversed(ask.stages), "step"), outcome.reason)
+        raise AgentGaveUp(ask.last or "step", outcome.reason)
     return f"p = {outcome.belief.p:g}"
 
 

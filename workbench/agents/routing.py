@@ -6,8 +6,8 @@ without search.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from workbench.propositions.strict_json import STRICT
 
@@ -69,10 +69,6 @@ class Route:
     instead: tuple[str, ...] = ()
 
     __pydantic_config__ = STRICT
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the route as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,9 +80,7 @@ def check(claim: Claim, last_day: date) -> None:
 
 
 def _open(claim: Claim, last_day: date) -> bool:
-    if claim.about.monthly:
-        return claim.end > last_day
-    if not claim.about.embedded:  # which days it has, its values tell
+    if claim.about.monthly or not claim.about.embedded:  # which days it has, its values tell
         return claim.end > last_day
     # From a Friday to its Sunday no session is left, so the outcome is already in the last visible close.
     return claim.end > last_day and trading_days(last_day, claim.end) > 0
@@ -95,7 +93,7 @@ def observed(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
     """
     if claim.observed is not None or claim.about.embedded:
         return claim
-    history = _history(value_series(claim.series, rows))
+    history = history_of(value_series(claim.series, rows))
     frequency, days = _FREQUENCIES[Calendar.of(history).frequency]
     kind = claim.about.kind
     if kind == "index":
@@ -119,10 +117,9 @@ def _elsewhere(claim: Claim) -> bool:
     return not (claim.about.embedded and (claim.against is None or claim.against.embedded))
 
 
-def series_of(claim: Claim, rows: Mapping[str, Rows]) -> tuple[pd.Series, pd.Series | None]:
+def series_of(claim: Claim, rows: Mapping[str, Rows]) -> list[pd.Series]:
     """The claim's series (the spread already taken) and, for relative claims, the other one."""
-    first = value_series(claim.series, rows)
-    return first, value_series(claim.other, rows) if claim.other else None
+    return [value_series(name, rows) for name in (claim.series, claim.other) if name]
 
 
 def claim_history(claim: Claim, rows: Mapping[str, Rows]) -> History:
@@ -133,10 +130,11 @@ def claim_history(claim: Claim, rows: Mapping[str, Rows]) -> History:
 
 def claim_histories(claim: Claim, rows: Mapping[str, Rows]) -> list[History]:
     """Return the known values of a claim's series, one or two."""
-    return [_history(each) for each in series_of(claim, rows) if each is not None]
+    return [history_of(series) for series in series_of(claim, rows)]
 
 
-def _history(series: pd.Series) -> History:
+def history_of(series: pd.Series) -> History:
+    """Return values by day as a history."""
     return History.of(series.index.to_numpy(), series.to_numpy())
 
 
@@ -176,31 +174,22 @@ def decided(claim: Claim, series: pd.Series) -> Decision | None:
     _needed(claim.series, series, claim.start)
     # Every weekday to come may still have a close, so no holiday is counted on.
     own = _elsewhere(claim) or claim.about.monthly
-    calendar = Calendar.of(_history(series)) if own else Calendar(frequency="weekday")
-    return decide(claim_reading(claim), _history(series), calendar)
-
-
-def refuse_decided(claim: Claim, series: pd.Series) -> None:
-    """Refuse a claim that the visible values have decided: it has an outcome, not a probability.
-
-    Raises `ClaimRefused`: Names the day and the value that decided it.
-    """
-    decision = decided(claim, series)
-    if decision is not None:
-        raise ClaimRefused(
-            f"the claim is already settled at the cutoff: the value of {decision.day} ({number(decision.value)}) has made it "
-            f"{'true' if decision.true else 'false'}, so choose an earlier cutoff or a later start"
-        )
+    calendar = Calendar.of(history_of(series)) if own else Calendar(frequency="weekday")
+    return decide(claim_reading(claim), history_of(series), calendar)
 
 
 def appraise(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> ClaimWindows:
     """Return the base rate and past outcomes of a claim from the rows visible at the cutoff; the planner compares base rates.
 
-    Raises `ClaimRefused`: The visible values have decided the claim, or hold fewer than two separate windows of its length.
+    Raises `ClaimRefused`: The visible values have decided the claim (it has an outcome, not a probability), or hold fewer than two
+    separate windows of its length.
     """
-    series, _ = series_of(claim, rows)
     claim = settle(claim, rows)
-    refuse_decided(claim, series)
+    if (decision := decided(claim, value_series(claim.series, rows))) is not None:
+        raise ClaimRefused(
+            f"the claim is already settled at the cutoff: the value of {decision.day} ({number(decision.value)}) has made it "
+            f"{'true' if decision.true else 'false'}, so choose an earlier cutoff or a later start"
+        )
     try:
         return reading_windows(claim_reading(claim), claim_history(claim, rows), last_day, claim_scale(claim))
     except (TooLittleHistory, ScienceError) as problem:
@@ -228,7 +217,7 @@ def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
         _refuse_one_sided(claim, rows)
     if not _unsettled(claim):
         return claim
-    series, _ = series_of(claim, rows)
+    series = value_series(claim.series, rows)
     if claim.side == "toward":
         return settled(claim, float(series.iloc[-1]))
     start = series.index[-1].date() if claim.start is None else claim.start
@@ -242,7 +231,7 @@ def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
 
 
 def _refuse_one_sided(claim: Claim, rows: Mapping[str, Rows]) -> None:
-    series, _ = series_of(claim, rows)
+    series = value_series(claim.series, rows)
     start = claim.start or series.index[-1].date()
     value = value_on(claim.series, series, start) if start <= series.index[-1].date() else None
     low, high = sorted((amount(claim), claim.upper or 0.0))
@@ -264,7 +253,7 @@ def value_on(name: str, series: pd.Series, day: date) -> float | None:
     None if there is no such value.
     """
     if not series_named(name).embedded:
-        history = _history(series)
+        history = history_of(series)
         before = series[: pd.Timestamp(day)]
         # The value of the day's own period, and of no earlier one.
         if before.empty or len(Calendar.of(history).stamps(before.index[-1].date(), day)):
@@ -307,8 +296,8 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) ->
 
 def _last_seen(claim: Claim, seen: Mapping[str, Rows]) -> date:
     """Day of the last visible value; of two series, the last day on which both have one, as their ratio has."""
-    series, other = series_of(claim, seen)
-    days = series.index if other is None else series.index.intersection(other.index)
+    first, *others = (series.index for series in series_of(claim, seen))
+    days = first.intersection(others[0]) if others else first
     return date.fromisoformat(f"{days[-1]:%Y-%m-%d}")
 
 

@@ -375,9 +375,11 @@ _SIDES: Mapping[Side, Callable[[float, float], bool]] = {
 }
 
 
-def on_side(value: float, level: float, side: Side) -> bool:
-    """Return whether a value lies on the asked side of a level."""
-    return _SIDES[side](value, level)
+def came_true(question: Question, part: str, value: float) -> bool:
+    """Whether the event of a level or day came true where the number, or the day's, was ``value``."""
+    if question.kind == "date":
+        return value <= day_number(part)
+    return _SIDES[question.side](value, float(part))
 
 
 def parts_of(question: Question) -> tuple[str, ...]:
@@ -430,11 +432,7 @@ def events_of(question: Question) -> list[QuestionEvent]:
 def _implied_outcome(question: Question, part: str, horizon: str) -> float | None:
     """What the value that came says of a level or day; None before it came, and for parts that no value decides."""
     value = question.values.get(event_id(question.id, horizon=horizon))
-    if value is None or not targets_of(question):
-        return None
-    if question.kind == "date":
-        return float(value <= day_number(part))
-    return float(on_side(value, float(part), question.side))
+    return None if value is None or not targets_of(question) else float(came_true(question, part, value))
 
 
 def asked_events(question: Question) -> list[QuestionEvent]:

@@ -5,10 +5,11 @@ import math
 from workbench.questions.question import (
     Question,
     QuestionError,
+    came_true,
     check_day,
     day_number,
     event_id,
-    on_side,
+    parts_of,
     range_of,
     shown_value,
     targets_of,
@@ -26,35 +27,21 @@ def outcomes_of(question: Question, answer: str, horizon: str = "") -> dict[str,
     >>> outcomes_of(Question(id="q", title="Rate?", kind="numeric", levels=(3.0, 4.0)), "3.5")
     {'q#3': 1.0, 'q#4': 0.0}
     """
-    suffix = _horizon_part(question, horizon)
-
-    def own(part: str) -> str:
-        return event_id(question.id, part, suffix)
-
-    match question.kind:
-        case "binary":
-            return {own(""): share_of(answer)}
-        case "options":
-            chosen = (
-                [word.strip() for word in answer.split("|")] if not question.exclusive else [answer.strip()]
+    label = _label(question, horizon)
+    if question.kind == "binary":
+        return {event_id(question.id, "", label): share_of(answer)}
+    if question.kind != "options":
+        value = _value(question, answer)
+        came = {part: came_true(question, part, value) for part in parts_of(question)}
+    else:
+        chosen = [word.strip() for word in (answer.split("|") if not question.exclusive else [answer])]
+        unknown = [word for word in chosen if word not in question.options]
+        if unknown and (question.exclusive or unknown != ["none"]):
+            raise QuestionError(
+                f"{unknown[0]!r:.60} is no option of question {question.id}: {', '.join(question.options)}"
             )
-            unknown = [word for word in chosen if word not in question.options]
-            if unknown and not (unknown == ["none"] and not question.exclusive):
-                raise QuestionError(
-                    f"{unknown[0]!r:.60} is no option of question {question.id}: {', '.join(question.options)}"
-                )
-            return {own(option): float(option in chosen) for option in question.options}
-        case "threshold" | "numeric":
-            value = _number_of(question, answer)
-            return {
-                own(f"{level:.12g}"): float(on_side(value, level, question.side)) for level in question.levels
-            }
-        case "date":
-            if answer.strip().lower() != "never":
-                check_day(answer, of=f"the answer to question {question.id}")
-            happened = answer if answer.strip().lower() != "never" else "9999-12-31"
-            return {own(day): float(happened <= day) for day in question.days}
-    raise AssertionError(question.kind)
+        came = {option: option in chosen for option in question.options}
+    return {event_id(question.id, part, label): float(true) for part, true in came.items()}
 
 
 def values_of(question: Question, answer: str, horizon: str = "") -> dict[str, float]:
@@ -67,18 +54,12 @@ def values_of(question: Question, answer: str, horizon: str = "") -> dict[str, f
     >>> values_of(Question(id="q", title="Rate?", kind="numeric", low=0.0), "3.5")
     {'q': 3.5}
     """
-    if not targets_of(question):
-        return {}
-    if question.kind == "date":
-        never = answer.strip().lower() == "never"
-        if never and not (question.latest and question.open_high):
+    value = _value(question, answer) if targets_of(question) else math.inf
+    if value == math.inf:
+        if not (question.kind == "date" and question.latest and question.open_high):
             return {}
-        value = day_number(
-            question.latest if never else check_day(answer, of=f"the answer to question {question.id}")
-        )
-    else:
-        value = _number_of(question, answer)
-    target = event_id(question.id, "", _horizon_part(question, horizon))
+        value = day_number(question.latest)
+    target = event_id(question.id, "", _label(question, horizon))
     if beyond := beyond_range(question, value):
         raise QuestionError(f"question {question.id} came to {_plain(question, value)}, {beyond}")
     return {target: value}
@@ -103,17 +84,20 @@ def _plain(question: Question, value: float) -> str:
     return shown if isinstance(shown, str) else f"{shown:g}"
 
 
-def _horizon_part(question: Question, horizon: str) -> str:
-    if len(question.horizons) < 2:
-        return ""
-    if horizon not in question.horizons:
+def _label(question: Question, horizon: str) -> str:
+    if len(question.horizons) > 1 and horizon not in question.horizons:
         raise QuestionError(
             f"question {question.id} has several horizons: name one of {', '.join(question.horizons)}"
         )
-    return horizon
+    return question.horizon_label(horizon)
 
 
-def _number_of(question: Question, answer: str) -> float:
+def _value(question: Question, answer: str) -> float:
+    """The number or day of an answer; infinite for a day that never comes."""
+    if question.kind == "date":
+        if answer.strip().lower() == "never":
+            return math.inf
+        return day_number(check_day(answer, of=f"the answer to question {question.id}"))
     try:
         value = float(answer)
     except ValueError:

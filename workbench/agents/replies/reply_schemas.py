@@ -62,61 +62,51 @@ ANALYSIS = _analysis()
 #: The same where the analyzer may say how the children work together.
 ANALYSIS_COMBINED = _analysis(combine={"type": "string", "enum": ["additive", "all needed", "any suffices"]})
 
+
+def _with_prose(name: str, **fields: Any) -> ReplySchema:
+    """The answer of a stage whose text form is prose and a block."""
+    return ReplySchema(name=name, schema=_object(report=_TEXT, **fields), note=_PROSE)
+
+
 #: A leaf's conclusion, and a vanilla synthesis.
-CONCLUSION = ReplySchema(
-    name="conclusion",
-    schema=_object(
-        report=_TEXT,
-        cases=_list_schema(_object(case=_TEXT, source=_TEXT, came_true={"type": "boolean"})),
-        base_rate=_MAYBE,
-        n=_MAYBE,
-        inside_view=_MAYBE,
-        adjustments=_TEXT,
-        if_nothing_changes=_TEXT,
-        yes_if=_TEXT,
-        no_if=_TEXT,
-        p_true=_NUMBER,
-        low=_MAYBE,
-        high=_MAYBE,
-        key_factor=_TEXT,
-        would_change_my_mind=_TEXT,
-    ),
-    note=_PROSE,
+CONCLUSION = _with_prose(
+    "conclusion",
+    cases=_list_schema(_object(case=_TEXT, source=_TEXT, came_true={"type": "boolean"})),
+    base_rate=_MAYBE,
+    n=_MAYBE,
+    inside_view=_MAYBE,
+    adjustments=_TEXT,
+    if_nothing_changes=_TEXT,
+    yes_if=_TEXT,
+    no_if=_TEXT,
+    p_true=_NUMBER,
+    low=_MAYBE,
+    high=_MAYBE,
+    key_factor=_TEXT,
+    would_change_my_mind=_TEXT,
 )
 
-LOGIC = ReplySchema(
-    name="logic",
-    schema=_object(
-        report=_TEXT,
-        formula=_TEXT,
-        assumption={"anyOf": [_object(detail=_TEXT, probability=_NUMBER), {"type": "null"}]},
-        key_factor=_TEXT,
-    ),
-    note=_PROSE,
+LOGIC = _with_prose(
+    "logic",
+    formula=_TEXT,
+    assumption={"anyOf": [_object(detail=_TEXT, probability=_NUMBER), {"type": "null"}]},
+    key_factor=_TEXT,
 )
 
 
 def linear(children: Sequence[str]) -> ReplySchema:
     """Return the answer of a linear synthesis over these children."""
     beta = _object(beta_0=_NUMBER, **dict.fromkeys(children, _NUMBER))
-    return ReplySchema(
-        name="linear",
-        schema=_object(report=_TEXT, beta=beta, p_true=_NUMBER, key_factor=_TEXT),
-        note=_PROSE,
-    )
+    return _with_prose("linear", beta=beta, p_true=_NUMBER, key_factor=_TEXT)
 
 
 def noisy_or(causes: Sequence[str], inhibitors: Sequence[str]) -> ReplySchema:
     """Return the answer of a noisy-or synthesis over these children."""
-    return ReplySchema(
-        name="noisy_or",
-        schema=_object(
-            report=_TEXT,
-            leak=_NUMBER,
-            weights=_object(**dict.fromkeys(causes, _NUMBER)),
-            inhibitors=_object(**dict.fromkeys(inhibitors, _NUMBER)),
-            p_true=_NUMBER,
-            key_factor=_TEXT,
-        ),
-        note=_PROSE,
+    return _with_prose(
+        "noisy_or",
+        leak=_NUMBER,
+        weights=_object(**dict.fromkeys(causes, _NUMBER)),
+        inhibitors=_object(**dict.fromkeys(inhibitors, _NUMBER)),
+        p_true=_NUMBER,
+        key_factor=_TEXT,
     )

@@ -24,7 +24,7 @@ from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series.trend import for_source
 from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim, amount
-from workbench.questions.decision import check, claim_scale, settle, value_series
+from workbench.questions.decision import check, claim_scale, history_of, settle, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.readings_of_claims import claim_reading, state_of
@@ -131,7 +131,7 @@ def _estimate_leaf(
                 raise ClaimRefused(
                     "the volatility of a series that was not above 0 throughout cannot be measured"
                 )
-            history, reading = _history(series), claim_reading(claim)
+            history, reading = history_of(series), claim_reading(claim)
             returns = (
                 len(history) >= 30 and pull_of(ScaledPast.of(history, Calendar.of(history)).rest).evident
             )
@@ -177,10 +177,6 @@ def _of_paths(
     )
 
 
-def _history(series: pd.Series) -> History:
-    return History.of(series.index.to_numpy(), series.to_numpy())
-
-
 def _reference(claim: Claim, series: pd.Series) -> tuple[float, date]:
     """The value that a claim is measured from: the last one on or before its start, the last one visible if that is later or not said.
 
@@ -203,7 +199,7 @@ def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: pd.Series) -> SeriesE
         )
     reference, reference_day = _reference(claim, series)
     low, high = _bounds(claim, reference)
-    history = _history(series)
+    history = history_of(series)
     end = claim.end.replace(day=1) if _monthly(history) else claim.end
     if end <= series.index[-1].date():
         raise ClaimRefused(

@@ -121,61 +121,45 @@ def select(questions: Sequence[Question], rules: SelectionRules) -> Selection:
     left = list(questions)
     fate: dict[str, FilterVerdict] = {}
     counts = []
-    for name, look in _single_filters(rules):
-        reasons = {question.id: reason for question in left if (reason := look(question))}
+    for name, look in _filters(rules):
+        reasons = look(left)
         fate |= {event: FilterVerdict(event, name, reason) for event, reason in reasons.items()}
         counts.append(FilterCount(name, len(left), len(reasons)))
         left = [question for question in left if question.id not in reasons]
-    for name, group, most in _ranking_filters(rules):
-        dropped = _beyond(left, group, most)
-        fate |= {event: FilterVerdict(event, name, reason) for event, reason in dropped.items()}
-        counts.append(FilterCount(name, len(left), len(dropped)))
-        left = [question for question in left if question.id not in dropped]
     verdicts = tuple(fate.get(question.id, FilterVerdict(question.id, "", "kept")) for question in questions)
     return Selection(questions=tuple(left), verdicts=verdicts, counts=tuple(counts))
 
 
-Look = Callable[[Question], str]
+#: What a filter drops of the events that came to it, with the reason.
+Filter = Callable[[Sequence[Question]], dict[str, str]]
 
 
-def _single_filters(rules: SelectionRules) -> list[tuple[str, Look]]:
+def _filters(rules: SelectionRules) -> list[tuple[str, Filter]]:
+    def each(look: Callable[[Question], str]) -> Filter:
+        return lambda left: {q.id: reason for q in left if (reason := look(q))}
+
+    def most(group: Callable[[Question], str], count: int | None) -> Filter:
+        return lambda left: _beyond(left, group, count or 0)
+
+    def is_open(question: Question) -> str:
+        every_one = len(question.outcomes) == len(events_of(question))
+        return "" if every_one else "not settled in every market"
+
     first, last = rules.closes_from or "", rules.closes_to or "9999-12-31"
-    filters: list[tuple[str, bool, Look]] = [
-        ("unresolved", rules.unresolved, lambda q: "settled already" if q.outcomes else ""),
-        (
-            "resolved",
-            rules.resolved,
-            lambda q: "" if len(q.outcomes) == len(events_of(q)) else "not settled in every market",
-        ),
-        ("dates", bool(rules.closes_from or rules.closes_to), lambda q: _outside(q, first, last)),
-        (
-            "volume",
-            rules.min_volume is not None,
-            lambda q: _too_little(q.volume, rules.min_volume or 0.0, "traded"),
-        ),
-        (
-            "liquidity",
-            rules.min_liquidity is not None,
-            lambda q: _too_little(_liquidity(q), rules.min_liquidity or 0.0, "on offer"),
-        ),
-        (
-            "markets",
-            rules.max_markets is not None,
-            lambda q: _too_many(len(events_of(q)), rules.max_markets or 0),
-        ),
-        ("words", bool(rules.excluded_words), lambda q: _worded(q, rules.excluded_words)),
-        ("distinguishable", rules.distinguishable, _alike),
-    ]
-    return [(name, look) for name, wanted, look in filters if wanted]
-
-
-def _ranking_filters(rules: SelectionRules) -> list[tuple[str, Callable[[Question], str], int]]:
-    filters: list[tuple[str, Callable[[Question], str], int | None]] = [
-        ("recurrence", lambda q: q.extra.get("series") or q.id, rules.per_series),
-        ("diversity", lambda q: q.category or "no category", rules.per_category),
-        ("popularity", lambda q: "all events", rules.size),
-    ]
-    return [(name, group, most) for name, group, most in filters if most is not None]
+    filters: list[tuple[str, object, Filter]] = [
+        ("unresolved", rules.unresolved or None, each(lambda q: "settled already" if q.outcomes else "")),
+        ("resolved", rules.resolved or None, each(is_open)),
+        ("dates", rules.closes_from or rules.closes_to or None, each(lambda q: _outside(q, first, last))),
+        ("volume", rules.min_volume, each(lambda q: _too_little(q.volume, rules.min_volume, "traded"))),
+        ("liquidity", rules.min_liquidity, each(lambda q: _too_little(_liquidity(q), rules.min_liquidity, "on offer"))),
+        ("markets", rules.max_markets, each(lambda q: _too_many(len(events_of(q)), rules.max_markets or 0))),
+        ("words", rules.excluded_words or None, each(lambda q: _worded(q, rules.excluded_words))),
+        ("distinguishable", rules.distinguishable or None, each(_alike)),
+        ("recurrence", rules.per_series, most(lambda q: q.extra.get("series") or q.id, rules.per_series)),
+        ("diversity", rules.per_category, most(lambda q: q.category or "no category", rules.per_category)),
+        ("popularity", rules.size, most(lambda q: "all events", rules.size)),
+    ]  # fmt: skip
+    return [(name, look) for name, wanted, look in filters if wanted is not None]
 
 
 def _outside(question: Question, first: str, last: str) -> str:
@@ -188,9 +172,10 @@ def _outside(question: Question, first: str, last: str) -> str:
     )
 
 
-def _too_little(value: float | None, least: float, what: str) -> str:
+def _too_little(value: float | None, least: float | None, what: str) -> str:
     if value is None:
         return f"it does not say what is {what}"
+    least = least or 0.0
     return "" if value >= least else f"{what} {value:,.0f}, at least {least:,.0f} is asked"
 
 
