@@ -7,6 +7,7 @@ plain, URL-quoted, in base64, escaped as in JSON and HTML, in any case, and in p
 
 import base64
 import hashlib
+import html
 import logging
 import os
 import re
@@ -22,8 +23,6 @@ MASK = "[key]"
 PIECE = 12
 #: A shorter one (``demo``) is no secret.
 LEAST = 6
-# any piece holds a whole block of half its length that begins at a multiple of that length
-_BLOCK = PIECE // 2
 # a piece of fewer different characters (a row of x) is no secret's
 _VARIETY = 5
 # a link inside a link is quoted twice
@@ -70,13 +69,12 @@ _ADDRESS_NAME = re.compile(r".*(_URL|_URI|_DSN|_PROXY|_BASE|WORKBENCH_UPSTREAM_\
 
 #: One character in another spelling: a slash in JSON, a \u or \x escape, a URL-quoted byte, an HTML entity.
 _SPELLING = re.compile(
-    r"\\(?P<same>[/\"\\])|\\u00(?P<u>[0-7][0-9a-f])|\\x(?P<x>[0-7][0-9a-f])|%(?P<percent>[0-7][0-9a-f])"
-    r"|&#0*(?P<decimal>\d{2,3});|&#x0*(?P<hex>[0-7]?[0-9a-f]);|&(?P<name>amp|lt|gt|quot|sol|plus|equals);",
+    r"\\(?P<same>[/\"\\])|(?:\\u00|\\x|%)(?P<byte>[0-7][0-9a-f])"
+    r"|&#0*(?P<decimal>\d{2,3});|&#x0*(?P<hex>[0-7]?[0-9a-f]);|(?P<name>&(?:amp|lt|gt|quot|sol|plus|equals);)",
     re.IGNORECASE,
 )
 # what every one of them begins with: a text without any is not searched, which takes a fifth of an answer's time
 _SPELLING_BEGINS = ("\\", "%", "&")
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "sol": "/", "plus": "+", "equals": "="}
 #: What stands before a key, where a short one counts: ``api_key=``, ``"token": "``, ``Bearer``, ``://user:``.
 _BEFORE_KEY = r"(?:(?:key|token|secret|passw(?:or)?d|auth\w*|bearer|basic)[\"'\s:=]{1,6}(?:bearer\s+|basic\s+)?|://[^\s/@:]*:)"
 
@@ -217,19 +215,17 @@ def _as_secrets(secrets: frozenset[str]) -> tuple[_Secret, ...]:
             pattern = re.compile(rf"{_BEFORE_KEY}({re.escape(secret)})(?![\w+/-])", re.IGNORECASE)
             forms[secret, 0] = _Secret(text=secret.lower(), piece=len(secret), blocks=(), short=pattern)
             continue
-        for text, piece in ((secret, PIECE), *((form, 4 * PIECE // 3) for form in _in_base64(secret))):
+        spelt = [(secret, PIECE), *((form, 4 * PIECE // 3) for form in _in_base64(secret))]
+        if not secret.isascii():
+            spelt.append((quote(secret, safe=""), PIECE))
+        for text, piece in spelt:
             low = text.lower()
+            # any piece holds a whole block of half its length that begins at a multiple of that length
             block = piece // 2
             blocks = tuple(
                 (index, low[index : index + block]) for index in range(0, len(low) - block + 1, block)
             )
             forms[low, piece] = _Secret(text=low, piece=min(piece, len(low)), blocks=blocks)
-        if not secret.isascii():
-            low = quote(secret, safe="").lower()
-            blocks = tuple(
-                (index, low[index : index + _BLOCK]) for index in range(0, len(low) - _BLOCK + 1, _BLOCK)
-            )
-            forms[low, PIECE] = _Secret(text=low, piece=PIECE, blocks=blocks)
     return tuple(forms.values())
 
 
@@ -317,9 +313,8 @@ def _character(match: re.Match[str]) -> str:
     kind, text = match.lastgroup, match[match.lastgroup or 0]
     if kind == "same":
         return text
-    if kind == "name":
-        return _NAMED[text.lower()]
-    return chr(int(text, 10 if kind == "decimal" else 16))
+    # of numbers it drops some and reads others in another code page: what was one character must stay one
+    return html.unescape(text.lower()) if kind == "name" else chr(int(text, 10 if kind == "decimal" else 16))
 
 
 def _passwords(address: str) -> Iterator[str]:

@@ -5,7 +5,6 @@ Doors are those that the catalogue's rows declare, forms those whose heads the c
 
 import copy
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,9 +13,8 @@ from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint
 from proxies.vendors.codecs import CODECS
 from tests.fakes.upstream import Seen, Sent
-from tests.fakes.upstream_world import World
-from tests.proxies.two_worlds import ask, close
-from tests.proxies.worlds import ASKED, ask_for, params_of, world_broker
+from tests.proxies.two_worlds import told_if
+from tests.proxies.worlds import ASKED
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 CUT = Cutoff.parse("2021-03-15")
@@ -35,22 +33,14 @@ def told(
     endpoint: Endpoint, door: str, form: Callable[[Any], Any] = copy.deepcopy
 ) -> tuple[str, list[tuple[str, Any]]]:
     """What is read of a world in which one door holds the rows, and what the vendor sent from which path."""
-    moments = [CUT.instant - timedelta(days=days, hours=5) for days in (1300, 700, 500, 300)]
-    world = World(CUT.instant, moments, [], door=door)
-    ask_for(endpoint, world)
-    answer, sent_from = world.answer, []
+    sent_from = []
 
-    def formed(seen: Seen) -> Sent:
-        sent = answer(seen)
+    def formed(seen: Seen, sent: Sent) -> Sent:
         body = sent.body if isinstance(sent.body, bytes) else form(copy.deepcopy(sent.body))
         sent_from.append((seen.path, body))
         return Sent(body, sent.status, sent.headers)
 
-    world.answer = formed  # type: ignore[method-assign]
-    broker = world_broker(endpoint, world)
-    text = ask(broker, endpoint, CUT, world, params_of(endpoint, world))
-    close(broker)
-    return text, sent_from
+    return told_if(endpoint, CUT, formed, door=door), sent_from
 
 
 @pytest.mark.parametrize("endpoint", DOORS, ids=lambda e: e.path)

@@ -6,7 +6,6 @@ Both are planted in every answer of every endpoint, at any depth.
 import copy
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,9 +14,8 @@ from proxies.asof import guards
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint, load_catalogue
 from tests.fakes.upstream import Seen, Sent
-from tests.fakes.upstream_world import World
-from tests.proxies.two_worlds import ask, close
-from tests.proxies.worlds import ASKED, ask_for, params_of, world_broker
+from tests.proxies.two_worlds import told_if
+from tests.proxies.worlds import ASKED
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 CUT = Cutoff.parse("2021-03-15")
@@ -50,27 +48,17 @@ def add_an_object(body: Any) -> None:
 def name_by_an_object(body: Any) -> None:
     """What a source writes into its answers as a name comes as an object."""
     for item in list(objects_in(body)):
-        for name in {
-            "market_ticker",
-            "ticker",
-            "event_ticker",
-            "symbol",
-            "removedTicker",
-            "_id",
-            "code",
-        } & item.keys():
+        for name in {"market_ticker", "ticker", "event_ticker", "symbol", "removedTicker", "_id", "code"} & {
+            *item
+        }:
             item[name] = {"raw": item[name], "inside": PLANT}
 
 
 def told(endpoint: Endpoint, plant: Any) -> tuple[str, bool]:
     """What is read of a world whose answers hold more, and whether they do."""
-    moments = [CUT.instant - timedelta(days=days, hours=5) for days in (1300, 700, 500, 300)]
-    world = World(CUT.instant, moments, [])
-    ask_for(endpoint, world)
-    answer, changed = world.answer, []
+    changed = []
 
-    def planted(seen: Seen) -> Sent:
-        sent = answer(seen)
+    def planted(seen: Seen, sent: Sent) -> Sent:
         if isinstance(sent.body, bytes):
             return sent
         body = copy.deepcopy(sent.body)
@@ -78,11 +66,7 @@ def told(endpoint: Endpoint, plant: Any) -> tuple[str, bool]:
         changed.append(body != sent.body)
         return Sent(body, sent.status, sent.headers)
 
-    world.answer = planted  # type: ignore[method-assign]
-    broker = world_broker(endpoint, world)
-    text = ask(broker, endpoint, CUT, world, params_of(endpoint, world))
-    close(broker)
-    return text, any(changed)
+    return told_if(endpoint, CUT, planted), any(changed)
 
 
 #: Where names are data themselves, so that any may come: what bears them, and which names these are.

@@ -7,6 +7,7 @@ the edit.
 
 import functools
 import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -114,8 +115,10 @@ class Changes:
     edited: bool = False
     ended: bool = False
 
-    def __call__(self, value: Any) -> Any:
-        as_of = self.endpoint.as_of
+    def __call__(self, _: Seen, sent: Sent) -> Sent:
+        if isinstance(sent.body, bytes):
+            return sent
+        value, as_of = sent.body, self.endpoint.as_of
         if self.reverse and as_of.order:
             value = self._reversed(value, (self.endpoint.rows or "").removesuffix("[]").rpartition(".")[2])
         texts = (
@@ -123,7 +126,7 @@ class Changes:
             if self.edited
             else set()
         )
-        return self._changed(value, texts)
+        return Sent(self._changed(value, texts), sent.status)
 
     def _reversed(self, value: Any, key: str) -> Any:
         if isinstance(value, list):
@@ -174,15 +177,24 @@ def close(broker: Broker) -> None:
     in_loop(broker.aclose())  # type: ignore[arg-type]
 
 
-def change_answers(world: World, changes: Changes) -> None:
+def told_if(
+    endpoint: Endpoint, cutoff: Cutoff, change: Callable[[Seen, Sent], Sent], *, door: str = ""
+) -> str:
+    """What is read of a world that ends at the cutoff and whose vendor sends its answers changed."""
+    moments = [cutoff.instant - timedelta(days=days, hours=5) for days in (1300, 700, 500, 300)]
+    world = World(cutoff.instant, moments, [], door=door)
+    ask_for(endpoint, world)
+    change_answers(world, change)
+    broker = world_broker(endpoint, world)
+    text = ask(broker, endpoint, cutoff, world, params_of(endpoint, world))
+    close(broker)
+    return text
+
+
+def change_answers(world: World, change: Callable[[Seen, Sent], Sent]) -> None:
     """Have a world's vendor send its answers with some changes."""
     answer = world.answer
-
-    def changed(seen: Seen) -> Sent:
-        sent = answer(seen)
-        return sent if isinstance(sent.body, bytes) else Sent(changes(sent.body), sent.status)
-
-    world.answer = changed  # type: ignore[method-assign]
+    world.answer = lambda seen: change(seen, answer(seen))  # type: ignore[method-assign]
 
 
 def in_both(

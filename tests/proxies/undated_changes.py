@@ -17,12 +17,12 @@ from proxies.catalogue import Endpoint
 from proxies.catalogue.schema import Undated
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import World
-from tests.proxies.two_worlds import NONE, ask, close
-from tests.proxies.worlds import ask_for, params_of, shown_fields, texts_of, world_broker
+from tests.proxies.two_worlds import NONE, told_if
+from tests.proxies.worlds import shown_fields, texts_of
 
 ALL: tuple[Undated, ...] = get_args(Undated)
 #: Fields by which a row is called, and those by which a search asks.
-NAMES = (
+NAMES = [
     "name",
     "title",
     "label",
@@ -32,7 +32,7 @@ NAMES = (
     "entityName",
     "shortname",
     "shortName",
-)
+]
 #: What a vendor's own record rules out: endpoints, changes, why it is believed.
 KEPT: tuple[tuple[str, tuple[Undated, ...], str], ...] = (
     (r"fred/", ("restated",), "FRED keeps every vintage of a figure"),
@@ -272,13 +272,9 @@ ALTER: dict[Undated, Callable[[Endpoint, Any], None]] = {
 
 def told(endpoint: Endpoint, cutoff: Cutoff, change: Undated | None) -> tuple[str, bool]:
     """What is read of a world that ends at the cutoff, with a change of its raw answers; whether there was one."""
-    moments = [cutoff.instant - timedelta(days=days, hours=5) for days in (1300, 700, 500, 300)]
-    world = World(cutoff.instant, moments, [])
-    ask_for(endpoint, world)
-    answer, changed = world.answer, []
+    changed = []
 
-    def altered(seen: Seen) -> Sent:
-        sent = answer(seen)
+    def altered(seen: Seen, sent: Sent) -> Sent:
         if not _is_own(endpoint, seen):
             return sent
         if change == "capped" and not is_search(endpoint):
@@ -302,11 +298,7 @@ def told(endpoint: Endpoint, cutoff: Cutoff, change: Undated | None) -> tuple[st
                 return none
         return Sent(body[""], sent.status, sent.headers)
 
-    world.answer = altered  # type: ignore[method-assign]
-    broker = world_broker(endpoint, world)
-    text = ask(broker, endpoint, cutoff, world, params_of(endpoint, world))
-    close(broker)
-    return text, any(changed)
+    return told_if(endpoint, cutoff, altered), any(changed)
 
 
 def shows(endpoint: Endpoint, cutoff: Cutoff, change: Undated, before: str) -> bool:

@@ -23,6 +23,7 @@ from proxies.vendors.own.own_manifest import (
     OwnColumn,
     OwnManifest,
     OwnPolicy,
+    PolicyKind,
     Share,
     days_alone,
 )
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 _EXCEL_ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
 #: Names of columns that date rows, where nobody names one.
 _DATE_COLUMNS = {"date", "day", "week", "month", "quarter", "year", "period", "time", "timestamp", "datetime", "observation_date"}  # fmt: skip
+#: The ways to say when a row became known, each an option.
+_DATED_BY: tuple[PolicyKind, ...] = ("known", "vintage", "lag", "releases", "static")
 #: What a person says of how a file is read; kept with a version, for the next one.
 _READING = ("zone", "date_format", "grain", "last_year", "decimal", "thousands", "skip", "comment")
 
@@ -120,22 +123,16 @@ class SourceRequest(Request):
 
     def policy(self) -> OwnPolicy:
         """Return the policy; raises ``UsageError`` if none or several are named."""
-        named = [
-            OwnPolicy(kind="known", column=self.known) if self.known else None,
-            OwnPolicy(kind="vintage", column=self.vintage) if self.vintage else None,
-            OwnPolicy(kind="lag", lag=self.lag) if self.lag else None,
-            OwnPolicy(kind="releases", releases=self.releases.name) if self.releases else None,
-            OwnPolicy(kind="static") if self.static else None,
-        ]
-        chosen = [policy for policy in named if policy is not None]
-        if len(chosen) == 1:
-            return chosen[0]
-        raise UsageError(
-            f"say{'' if not chosen else ' in one way'} when a row of {self.name} became known: so long after its date (",
-            Option("lag", "3d"), "), in a column (", Option("known", "COLUMN"), "), in a column where rows were revised (",
-            Option("vintage", "COLUMN"), "), in a file of releases (", Option("releases", "FILE"),
-            "), or at every cutoff (", Option("static", True), ")",
-        )  # fmt: skip
+        chosen = [kind for kind in _DATED_BY if getattr(self, kind)]
+        if len(chosen) != 1:
+            raise UsageError(
+                f"say{'' if not chosen else ' in one way'} when a row of {self.name} became known: so long after its date (",
+                Option("lag", "3d"), "), in a column (", Option("known", "COLUMN"), "), in a column where rows were revised (",
+                Option("vintage", "COLUMN"), "), in a file of releases (", Option("releases", "FILE"),
+                "), or at every cutoff (", Option("static", True), ")",
+            )  # fmt: skip
+        releases = self.releases.name if self.releases else ""
+        return OwnPolicy(kind=chosen[0], column=self.known or self.vintage, lag=self.lag, releases=releases)
 
     def check(self) -> None:
         """Refuse faults that need no file to be seen; raises ``UsageError``."""
@@ -161,8 +158,7 @@ class NewSource:
 
     def preview(self, now: datetime) -> Row:
         """Return the first rows, and the view of cutoffs today, a year and five years ago, for a person to confirm."""
-        preview_columns = [column.name for column in self.manifest.columns][:8]
-        head = self.rows.head(5)
+        shown = [column.name for column in self.manifest.columns][:8]
         return {
             "name": self.manifest.name,
             "columns": [column.name for column in self.manifest.columns],
@@ -179,9 +175,9 @@ class NewSource:
             "head": [
                 {
                     "date": day_text(row[DATE], self.manifest),
-                    **{name: _preview_cell(row[name]) for name in preview_columns},
+                    **{name: _preview_cell(row[name]) for name in shown},
                 }
-                for row in head.to_dict("records")
+                for row in self.rows.head(5).to_dict("records")
             ],
             "cutoffs": [self._seen_at(cutoff) for cutoff in _cutoffs(now)],
         }
@@ -464,15 +460,8 @@ def _preview_cell(value: Any) -> Any:
     if is_missing(value):
         return None
     # numpy's own kinds of number are no JSON
-    return (
-        value.item()
-        if hasattr(value, "item")
-        else value[:200]
-        if isinstance(value, str)
-        else value
-        if isinstance(value, int | float)
-        else str(value)
-    )
+    plain = value.item() if hasattr(value, "item") else value
+    return plain if isinstance(plain, int | float) else str(plain)[:200]
 
 
 def request_of(manifest: OwnManifest, changes: Fields) -> SourceRequest:
@@ -485,17 +474,11 @@ def request_of(manifest: OwnManifest, changes: Fields) -> SourceRequest:
     as_before: Row = {
         name: getattr(manifest, name) for name in ("name", "date", "value", "by", "unit", "share", "residual")
     } | manifest.reading
-    if not {"known", "vintage", "lag", "releases", "static"} & {*options}:
+    if not {*_DATED_BY} & {*options}:
         if policy.kind == "releases":
             raise UsageError(
                 f"{manifest.name} is dated by the releases in {policy.releases}: give them again with ",
                 Option("releases", "FILE"),
             )
-        policies: dict[str, Row] = {
-            "known": {"known": policy.column},
-            "vintage": {"vintage": policy.column},
-            "lag": {"lag": policy.lag},
-            "static": {"static": True},
-        }
-        as_before |= policies[policy.kind]
+        as_before[policy.kind] = policy.column or policy.lag or True
     return SourceRequest.read(as_before | options)
