@@ -42,8 +42,7 @@ from workbench.store.errors import (
     UnknownRun,
 )
 from workbench.store.events import VERSION, Event, parse_event
-from workbench.store.home_folder import can_only_be_read, make_home
-from workbench.store.network_folders import refuse_network_folder
+from workbench.store.home_folder import can_only_be_read, make_home, refuse_network_folder
 
 # Half of SQLite's own size: a commit copies every page it touches into the log, and an event touches three. A thousand
 # leaves hand 48 MB to the system instead of 85; with 1 kB it were 32, and an answer of 5 MB would take twice as long.
