@@ -1,16 +1,21 @@
 """Tables of ``workbench grounders``: cost and later Brier score by grounder, and whether pooling several paid."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.command_line import run_cli, run_json
+from tests.fakes.small_run import RUN, make_small_run
 from tests.synthesis.strategies import linear_trees, with_leaves
 from workbench.audit.routes import bias_table, record_table, together
 from workbench.engine.leaves.own_record import ResolvedLeaf
 from workbench.propositions import Tree
 from workbench.science.comparing.mean_intervals import loss_interval
+from workbench.store import Store
+from workbench.store import events as ev
 from workbench.synthesis.sensitivity.paths import path_weights
 
 LEAF = ResolvedLeaf(
@@ -50,6 +55,26 @@ def test_pooling_is_compared_with_its_parts() -> None:
     assert row["parts"] == pytest.approx(((0.01 + 0.36) / 2 + (0.81 + 0.16) / 2) / 2)
     assert row["spread"] == pytest.approx(0.5)
     assert together([replace(LEAF, trials=(0.7, 0.6))]) == []
+
+
+def test_a_run_shows_cost_and_brier_by_grounder(tmp_path: Path) -> None:
+    make_small_run(tmp_path / "home")
+    store = Store(tmp_path / "home")
+    store.append(RUN, ev.OutcomeRecorded(node="P1", p=1.0, day="2018-12-31"))
+    store.close()
+    document = run_json(tmp_path, "grounders", RUN)
+    leaves = document["leaves"]
+    (table,) = document["by_grounder"].values()
+    assert table["leaves"] == len({row["node"] for row in leaves}) and table["n"] == 1
+    p = next(row["p"] for row in leaves if row["node"] == "P1")
+    assert table["brier"] == pytest.approx((1 - p) ** 2)
+    assert table["mean_p"] == pytest.approx(sum(row["p"] for row in leaves) / len(leaves))
+    shown = run_cli(tmp_path, "grounders", RUN).stdout
+    assert "mean p" in shown and "$ a trial" in shown and "apart" in shown
+    own = run_cli(tmp_path, "grounders").stdout
+    assert "runs" in own and "of the claim" in own
+    bias = run_json(tmp_path, "grounders")["bias"]["all"]
+    assert bias["leaf_bias"] == pytest.approx(p - 1.0) and bias["interval"] is None
 
 
 @given(linear_trees(tame=True), st.data())
