@@ -120,7 +120,6 @@ _LONG_FIRST = (
 _TOGETHER = {
     "tests/cli/test_main_job.py": "demo",
     "tests/cli/test_python_api.py": "demo",
-    "tests/cli/test_verify_cli.py": "demo",
     "tests/browser/test_lab.py": "JupyterLab",
     "tests/browser/test_lab_axe.py": "JupyterLab",
     "tests/browser/test_lab_door.py": "JupyterLab",
