@@ -135,7 +135,7 @@ def test_a_prompt_shows_a_statement_verbatim() -> None:
     prompt = TODAY.render(
         "step_first", proposition=HOSTILE, cutoff="c", reply_format="f", max_steps=3, hints=NO_TEXT
     )
-    assert HOSTILE in prompt.text
+    assert HOSTILE in prompt
 
 
 def test_a_name_without_a_value_is_an_error() -> None:

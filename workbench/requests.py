@@ -277,6 +277,7 @@ class Request(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
+        allow_inf_nan=False,
         defer_build=True,
         arbitrary_types_allowed=True,
         use_attribute_docstrings=True,
@@ -393,6 +394,7 @@ _REASONS = {
     "bool_parsing": "true or false",
     "int_parsing": "a whole number",
     "float_parsing": "a number",
+    "finite_number": "a number",
     "greater_than_equal": "a number of at least {ge}",
     "less_than_equal": "a number of at most {le}",
     "literal_error": "{expected}",

@@ -12,13 +12,13 @@ import base64
 import binascii
 import html as htmllib
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from proxies.json_text import Fields, Row
-from sandbox.jupyter.contrast import contrast, luminance
-from sandbox.jupyter.markup_depth import open_elements
 
 _BLOCKS = (
     "p div span br hr pre code kbd samp var blockquote h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table caption colgroup col "
@@ -93,6 +93,16 @@ _MOST_ELEMENTS, _DEEPEST, _MOST_FORMATTING = 30_000, 100, 20
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _LARGEST_PLAIN = 2_000_000
+
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9:-]*)", re.IGNORECASE)
+#: Elements that hold nothing, or end where the next of their kind begins.
+ENDLESS = frozenset(
+    ["br", "hr", "img", "input", "meta", "link", "col", "wbr", "p", "li", "dt", "dd", "td", "th", "tr", "thead", "tbody", "tfoot"]
+)  # fmt: skip
+#: Elements that a parser opens anew in every paragraph that follows.
+_FORMATTING = frozenset(
+    ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]
+)
 
 
 def clean_html(html: str) -> str:
@@ -289,3 +299,37 @@ def _sizes(metadata: Fields, data: Fields) -> Row:
             if numbers:
                 sizes[mime] = numbers
     return sizes
+
+
+@dataclass(frozen=True, slots=True)
+class OpenElements:
+    """After a tag: how many elements are open, how many of them format text, and whether the tag begins one."""
+
+    depth: int
+    formatting: int
+    begins: bool
+
+
+def open_elements(html: str, endless: Collection[str] = ENDLESS) -> Iterator[OpenElements]:
+    """Count the open elements after each tag, those of ``endless`` never: what a page will cost a parser, without one."""
+    still_open: Counter[str] = Counter()
+    depth = formatting = 0
+    for match in _TAG.finditer(html):
+        name = match[2].lower()
+        if name not in endless and (not match[1] or still_open[name]):
+            step = -1 if match[1] else 1
+            still_open[name] += step
+            depth += step
+            formatting += step * (name in _FORMATTING)
+        yield OpenElements(depth, formatting, not match[1])
+
+
+def luminance(colour: Sequence[float]) -> float:
+    """Return the relative luminance of red, green and blue, each in [0, 1] (WCAG 2, 1.4.3)."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first: float, second: float) -> float:
+    """Return the ratio of two luminances, 1 for equal ones to 21 for black on white."""
+    return (max(first, second) + 0.05) / (min(first, second) + 0.05)

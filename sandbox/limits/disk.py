@@ -13,8 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sandbox.limits.memory import process_tree
-from sandbox.limits.watched import WatchedKernel
+from sandbox.limits.memory import WatchedKernel, process_tree
 
 _INTERVAL = 0.25  # seconds between two looks, more where a look takes long
 _SHARE = 10  # at most a tenth of the time is spent looking

@@ -15,11 +15,11 @@ import os
 import re
 import signal
 import time
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from sandbox.limits.cgroup import kill_listed
-from sandbox.limits.watched import WatchedKernel
+from sandbox.limits.cgroup import Group, kill_listed
 
 _INTERVAL = 0.2  # seconds between two looks
 #: Seconds for what was interrupted to end.
@@ -28,6 +28,43 @@ _IDLE_INTERVAL = 1.0  # the same for a kernel that somebody may have left open
 _LOOKS_BELOW = 3  # looks in a row below the limit until a kernel counts as recovered
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _SHMEM = re.compile(r"^RssShmem:\s*(\d+) kB$", re.MULTILINE)
+
+
+class WatchedProcess(Protocol):
+    """The process of a kernel."""
+
+    @property
+    def pid(self) -> int:
+        """Process id on this side."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+
+    @property
+    def exited(self) -> "Future[int]":
+        """The future of the exit code."""
+
+    def signal(self, number: int, *, group: bool = False) -> None:
+        """Send a signal to the process."""
+
+
+class WatchedKernel(Protocol):
+    """A kernel under limits; `sandbox.kernels.kernel.Kernel` has this shape.
+
+    A Protocol and not that class, because a kernel joins its control group when it starts: `kernels` imports this room.
+    """
+
+    @property
+    def process(self) -> WatchedProcess:
+        """The kernel's process."""
+
+    @property
+    def group(self) -> Group | None:
+        """The kernel's control group, if it has one."""
+
+    def interrupt(self) -> None:
+        """Send Ctrl-C to the kernel and its programs."""
 
 
 def private_bytes(pid: int) -> int:

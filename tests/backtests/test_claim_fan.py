@@ -23,7 +23,7 @@ from workbench.errors import UsageError
 from workbench.formatting import quoted
 from workbench.propositions import Belief, Tree
 from workbench.questions.grammar import read_claim
-from workbench.questions.series.claim_fan import claim_fan
+from workbench.questions.series.claim_paths import claim_fan
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html

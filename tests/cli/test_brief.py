@@ -88,16 +88,3 @@ def stored_settings(home: Path) -> dict[str, Any]:
     (manifest,) = (home / "home" / "runs").glob("*/manifest.json")
     settings: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8"))["settings"]
     return settings
-
-
-def test_search_words_lead_a_person_to_series_and_say_which_key_is_missing(tmp_path: Path) -> None:
-    done = run_cli(tmp_path, "apis", "will joblessness rise", "--json")
-    rows = json.loads(done.stdout)
-    assert {"provider": "BLS", "dataset": "ln", "series": "LNS14000000"} in [row["params"] for row in rows]
-    assert "needs FRED_API_KEY" in [row["obstacle"] for row in rows]
-    with_key = json.loads(
-        run_cli(tmp_path, "apis", "will joblessness rise", "--json", FRED_API_KEY="k").stdout
-    )
-    assert with_key[0]["params"] == {"series_id": "UNRATE"} and with_key[0]["obstacle"] == ""
-    found = run_cli(tmp_path, "call", "catalogue/search", "words=fed funds rate", "--cutoff", "2024-06-30")
-    assert found.returncode == 0 and "KXFED" in found.stdout

@@ -49,11 +49,6 @@ def test_one_unreadable_event_is_one_line_and_the_other_runs_are_listed(home: Pa
     assert rows[0].keys() - rows[1].keys() == {"unreadable"} and not rows[1].keys() - rows[0].keys()
 
 
-def test_a_home_without_damage_lists_its_runs_with_exit_0(tmp_path: Path) -> None:
-    make_run(tmp_path / "home")
-    assert run_cli(tmp_path, "runs").returncode == 0
-
-
 def test_the_start_page_and_coherence_go_on_without_the_unreadable_run(home: Path) -> None:
     assert [row["run_id"] for row in list_runs(home / "home")] == [SMALL_RUN, RUN]
     page = panels.runs_table(list_runs(home / "home"))

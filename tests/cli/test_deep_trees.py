@@ -61,20 +61,3 @@ def test_a_run_of_depth_two_grounds_the_leaves_of_every_analysis_in_one_tree(
     for asked in server.by_stage("analyze"):
         roots = set(re.findall(r"^ *- P0: (.+)$", asked.everything, re.MULTILINE))
         assert len(roots) == 1
-
-
-def test_leaf_target_expands_the_shallowest_leaves_until_it_is_reached(tmp_path: Path) -> None:
-    with OpenAIServer(Splitting()) as server:
-        done = run_cli(tmp_path, *RUN, "--api-base", server.url, "--set", "leaf_target=20", "--plan-only")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert document["n_leaves"] == 22  # 8, then 7 more for each of two expanded leaves
-    assert {leaf.count(".") for leaf in leaves(document)} == {0, 1}
-    assert {leaf.split(".")[0] for leaf in leaves(document) if "." in leaf} == {"P1", "P2"}
-
-
-def test_a_leaf_that_cannot_be_broken_down_stays_a_leaf(tmp_path: Path) -> None:
-    with OpenAIServer(Splitting()) as server:
-        done = run_cli(tmp_path, *RUN, "--api-base", server.url, "--depth", "3", "--plan-only")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["n_leaves"] == 64

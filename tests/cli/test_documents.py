@@ -18,7 +18,6 @@ from tests.fakes.small_run import RUN as SMALL_RUN
 from tests.fakes.small_run import make_small_run
 from workbench.blocking import run_blocking
 from workbench.errors import UsageError
-from workbench.propositions import EditConflict
 
 
 @pytest.fixture
@@ -32,26 +31,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 VERBS: dict[str, tuple[tuple[str, ...], Callable[[], Any]]] = {
     "runs": (("runs",), lambda: wb.runs()),
     "show": (("show", RUN), lambda: wb.open_run(RUN).show()),
-    "sensitivity": (("sensitivity", RUN), lambda: wb.open_run(RUN).sensitivity()),
     "sensitivity report": (
         ("sensitivity", RUN, "--report", "--set", "seed=3"),
         lambda: wb.open_run(RUN).sensitivity_report(seed=3),
     ),
-    "scenarios": (("scenarios", RUN), lambda: wb.open_run(RUN).scenarios()),
     "what-if": (
         ("whatif", RUN, "--set", "P3=0.1"),
         lambda: wb.open_run(RUN).what_if({"P3": 0.1}),
     ),
-    "noise": (
-        ("noise", RUN, "--level", "0.2", "--set", "seed=4", "--set", "draws=20"),
-        lambda: wb.open_run(RUN).noise(level=0.2, seed=4, draws=20),
-    ),
-    "audit": (("audit", SMALL_RUN), lambda: wb.open_run(SMALL_RUN).audit()),
-    "transcript": (("transcript", SMALL_RUN), lambda: wb.open_run(SMALL_RUN).transcript()),
-    "diff": (("diff", RUN, RUN), lambda: wb.open_run(RUN).diff(wb.open_run(RUN))),
     "coherence": (("coherence", RUN, SMALL_RUN), lambda: wb.coherence(RUN, SMALL_RUN)),
     "decide": (("decide", RUN, "--threshold", "0.6"), lambda: wb.decide(RUN, threshold=0.6)),
-    "apis": (("apis", "embedded"), lambda: wb.apis("embedded")),
 }
 
 
@@ -61,21 +50,6 @@ def test_a_verb_returns_what_the_command_prints(home: Path, verb: str) -> None:
     done = run_cli(home, *words, "--json")
     assert done.stdout, done.stderr
     assert json.loads(done.stdout) == json.loads(json.dumps(function()))
-
-
-def test_verify_and_doctor_return_what_the_commands_print(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(home))
-    for words, function in (
-        (("verify", SMALL_RUN), lambda: wb.open_run(SMALL_RUN).verify()),
-        (("doctor",), wb.doctor),
-    ):
-        printed = json.loads(run_cli(home, *words, "--json").stdout)
-        returned = json.loads(json.dumps(function()))
-        if words == ("doctor",):  # names of keys that this machine's environment has
-            assert printed.pop("keys_set") is not None and returned.pop("keys_set") is not None
-        assert returned == printed
 
 
 RULE = {"name": "linear", "intercept": 0.3, "weights": {"P1": 0.2, "P2": -0.1, "P3": 0.4}}
@@ -191,15 +165,6 @@ def test_an_edit_that_cannot_be_made_is_refused_by_both_in_one_line(home: Path, 
         wb.open_run(RUN).what_if(**arguments)
     assert line in str(refusal.value) and "\n" not in str(refusal.value)
     assert wb.open_run(RUN).scenarios()["scenarios"] == []
-
-
-def test_a_stale_record_is_refused_in_python_too(home: Path) -> None:
-    analysis = wb.open_run(RUN)
-    analysis.what_if({"P3": 0.1}, scenario="bear")
-    (seen,) = analysis.scenarios()["scenarios"]
-    analysis.what_if({"P3": 0.2}, scenario="bear", base_seq=seen["seq"])
-    with pytest.raises(EditConflict, match="has changed"):
-        analysis.what_if({"P3": 0.3}, scenario="bear", base_seq=seen["seq"])
 
 
 def test_an_export_goes_by_the_suffix_and_comes_back(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

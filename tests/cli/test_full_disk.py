@@ -40,9 +40,7 @@ pytestmark = pytest.mark.long
     [
         (4, ["runs"]),
         (4, ["note", RUN, "so"]),
-        (4, ["export", RUN, "--output", "out.zip"]),
         (40, ["export", RUN, "--output", "out.zip"]),
-        (40, ["export", RUN, "--output", "out.html"]),
         (40, ["gc"]),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 from proxies.atomic import replace_file
 from tests.command_line import run_cli, run_process
-from tests.engine.test_signatures import CONFIG, FINGERPRINT, public_key
+from tests.engine.test_signatures import CONFIG
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.signing_keys import public_key_of, trusted_names
 
@@ -119,14 +119,6 @@ def test_keys_where_no_folder_can_be_are_one_line(tmp_path: Path, what: str) -> 
         ("keys", "trust", "alice", f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{'A' * 43}"),
     ):
         assert "folder of your keys" in refused(run_cli(tmp_path, *words, HOME=str(home)))
-
-
-def test_a_key_whose_making_was_ended_between_its_two_files_is_shown_all_the_same(tmp_path: Path) -> None:
-    assert run_cli(tmp_path, "keys", "new").returncode == 0
-    key = public_key(tmp_path)
-    (tmp_path / CONFIG / "signing_key.pub").unlink()
-    shown = run_cli(tmp_path, "keys", "show").stdout
-    assert key in shown and FINGERPRINT.search(shown)
 
 
 def test_names_that_differ_in_capitals_alone_are_not_both_trusted(tmp_path: Path) -> None:

@@ -135,21 +135,3 @@ def test_mistakes_are_one_line(tmp_path: Path, vendors: dict[str, str]) -> None:
     # nobody could be asked: a document all the same, and the code of a source that failed
     none = run_cli(tmp_path, "search", "Fed", *CUTOFF, "--set", "engines=exa", "--json", **vendors)
     assert none.returncode == 4 and json.loads(none.stdout)["failed"][0]["engine"] == "exa"
-
-
-def test_audit_says_why_a_page_was_refused(tmp_path: Path, vendors: dict[str, str]) -> None:
-    for url, fate, reason in (
-        ("https://never.org/", "copy", "no dated copy"),
-        ("https://polymarket.com/x", "blocking", "a site"),
-    ):
-        done = run_cli(tmp_path, "page", url, *CUTOFF, "--audit", **vendors)
-        assert (
-            done.returncode == 2 and fate in done.stdout + done.stderr and reason in done.stdout + done.stderr
-        )
-        document = json.loads(run_cli(tmp_path, "page", url, *CUTOFF, "--audit", "--json", **vendors).stdout)
-        assert "no copy of this page" in document["refused"]
-        assert [(record["fate"], reason in record["reason"]) for record in document["records"]] == [
-            (fate, True)
-        ]
-        silent = run_cli(tmp_path, "page", url, *CUTOFF, **vendors)
-        assert reason not in silent.stdout + silent.stderr

@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from tests.command_line import run_cli, run_json
 from tests.fakes.asking_run import AskingGrounder, belief_of, open_run, sit
-from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.small_run import make_small_run
 from workbench.agents.base import GroundingFailure
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.leaves.own_record import (
@@ -273,15 +272,3 @@ def test_claims_that_differ_in_days_and_figures_are_one_topic() -> None:
         "Will Foo sell 900 cars by June 2027?"
     )
     assert topic_of("Will Foo sell 900 cars?") != topic_of("Will Bar sell 900 cars?")
-
-
-def test_a_leaf_is_resolved_by_hand_and_the_claim_keeps_its_own_outcome(tmp_path: Path) -> None:
-    make_small_run(tmp_path / "home")
-    done = run_json(tmp_path, "resolve", RUN, "yes", "--node", "P1", "--on", "2018-12-31")
-    row = done["leaves"][0]
-    assert (row["node"], row["outcome"]["brier"]) == ("P1", pytest.approx(0.16))
-    refused = run_cli(tmp_path, "resolve", RUN, "yes", "--node", "P9")
-    assert refused.returncode == 2 and "P9" in refused.stderr
-    store = Store(tmp_path / "home")
-    assert load_state(store, RUN).annotations.outcome is None
-    store.close()

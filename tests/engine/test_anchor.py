@@ -11,6 +11,7 @@ from sandbox.record.session_notebook import render_notebook, write_notebook
 from tests.command_line import run_cli, run_ok
 from tests.engine.test_signatures import in_log
 from tests.fakes.small_run import RUN, make_small_run
+from workbench.store import Store
 
 
 def written_anew(folder: Path, node: str, old: str, new: str) -> None:
@@ -86,6 +87,7 @@ def test_a_head_is_the_journals_own_and_stamps_may_follow(tmp_path: Path) -> Non
 
 #: What is changed in the log, the node of the difference, and its kind.
 CHANGES = {
+    "a trial's number": ("leaf.grounded", "$.p", 0.9, "P1", "conclusion"),
     "a leaf's number": ("leaf.pooled", "$.p", 0.9, "P1", "pooled"),
     "a leaf's trials": ("leaf.pooled", "$.trials", "[0.9]", "P1", "pooled"),
     "a leaf's words": ("leaf.pooled", "$.key_factor", "'another'", "P1", "pooled"),
@@ -110,3 +112,16 @@ def test_a_number_above_the_proofs_that_was_changed_is_found_by_verify_and_audit
         {name: row[name] for name in ("node", "check")} for row in document["differing"]
     ]
     assert run_cli(tmp_path, "audit", RUN).returncode == 6
+
+
+def test_an_answer_that_was_replaced_in_the_ledger_under_its_own_hash_is_found(tmp_path: Path) -> None:
+    make_small_run(tmp_path / "home")
+    with Store(tmp_path / "home") as store, store.transaction() as db:
+        (row,) = db.execute("SELECT id, answer, meta FROM api_calls WHERE node = 'P1'").fetchall()
+        answer = json.loads(store.body(row[1]))
+        answer[-1]["value"] += 1.0
+        digest = store.put_body(json.dumps(answer, separators=(",", ":"), sort_keys=True))
+        meta = json.dumps(json.loads(row[2]) | {"content_hash": digest})
+        db.execute("UPDATE api_calls SET answer = ?, meta = ? WHERE id = ?", (digest, meta, row[0]))
+    code, document = verified(tmp_path, "P1")
+    assert code == 6 and "ledger" in {row["check"] for row in document["differing"]}

@@ -2,7 +2,7 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
+from math import exp, log
 
 import pytest
 from hypothesis import given
@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from tests.fakes.small_run import RUN
 from workbench.annotations.entries import CHECKLIST, add_comment, add_note, sign_off, sign_off_rows
+from workbench.annotations.estimates import POOLED, estimate_rows, give_estimate, people_scores
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.packages.export import export_run
-from workbench.packages.package import import_package
 from workbench.propositions import TreeError
 from workbench.questions.worded_answers import share_of
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import view
+from workbench.views.wording import annotation_lines
 
 
 @pytest.fixture
@@ -102,9 +102,6 @@ def test_annotations_move_no_address_of_a_request(store: Store) -> None:
     assert after.tree == before.tree
 
 
-# --- sign-off -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_sign_off_attests_log_tree_comments_and_checklist(store: Store) -> None:
     add_comment(store, RUN, "P1", "why?", author="Ann")
     attested = sign_off(store, RUN, author="Bo", done=["all"])
@@ -156,18 +153,60 @@ def test_a_sign_off_does_not_hold_over_what_was_changed(store: Store, change: st
     assert fault in row["fault"]
 
 
-def test_a_review_travels_with_the_package_and_still_holds(store: Store, tmp_path: Path) -> None:
-    add_comment(store, RUN, "P1", "why?", author="Ann")
-    add_note(store, RUN, "mine", tags=["macro"])
-    record_outcome(store, RUN, "yes", on="2018-12-31")
-    sign_off(store, RUN, author="Bo", done=["all"])
-    package = tmp_path / "x.zip"
-    package.write_bytes(export_run(store, RUN, "zip")[0])
-    here = view(store, RUN).document()
-    with closing(Store(tmp_path / "other")) as other:
-        assert import_package(other, package) == RUN
-        there = view(other, RUN).document()
-        assert there["sign_offs"][0]["fault"] is None and there["sign_offs"][0]["later"] == []
-        for name in ("outcome", "tags", "manifest_id"):
-            assert there[name] == here[name]
-        assert [row["text"] for row in there["comments"] + there["notes"]] == ["why?", "mine"]
+def test_estimates_stand_beside_the_answer_and_are_pooled_in_log_odds(store: Store) -> None:
+    before = view(store, RUN).document()
+    give_estimate(store, RUN, "P0", "20%", author="Ann", why="first thought")
+    give_estimate(store, RUN, "P0", "0.3", author="ann", why="after the release")
+    give_estimate(store, RUN, "P0", "0.8", author="Bo")
+    give_estimate(store, RUN, "P1", "0.5", author="Bo")
+    document = view(store, RUN).document()
+    assert document["root"] == before["root"] and "estimates" not in before
+    root, driver = document["estimates"]
+    assert [(each["author"], each["p"]) for each in root["estimates"]] == [("ann", 0.3), ("Bo", 0.8)]
+    odds = (log(0.3 / 0.7) + log(0.8 / 0.2)) / 2
+    assert root["pooled"] == pytest.approx(1 / (1 + exp(-odds)), abs=1e-12)
+    assert root["model"] == before["root"]["p"] and driver["pooled"] == 0.5
+    give_estimate(store, RUN, "P1", None, author="Bo")
+    assert [row["node"] for row in estimate_rows(load_state(store, RUN))] == ["P0"]
+
+
+@pytest.mark.parametrize("p", ["0", "1", "0%", "100%", "120%", "-0.1", "nan", "maybe", "1e-400", ""])
+def test_no_certainty_and_no_nonsense(store: Store, p: str) -> None:
+    head = store.log_head(RUN)
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        give_estimate(store, RUN, "P0", p, author="Ann")
+    assert store.log_head(RUN) == head
+
+
+def test_an_estimate_is_somebodys_about_something(store: Store) -> None:
+    for author in ("", "  ", POOLED):
+        with pytest.raises(UsageError, match=r"needs an author|bracket"):
+            give_estimate(store, RUN, "P0", "0.4", author=author)
+    with pytest.raises(TreeError):
+        give_estimate(store, RUN, "P9", "0.4", author="Ann")
+    with pytest.raises(UsageError, match="given no estimate"):
+        give_estimate(store, RUN, "P0", None, author="Ann")
+
+
+def test_people_are_scored_apart_and_nobody_after_the_outcome(store: Store) -> None:
+    give_estimate(store, RUN, "P0", "0.2", author="Ann")
+    give_estimate(store, RUN, "P0", "0.6", author="Bo")
+    give_estimate(store, RUN, "P1", "0.9", author="Bo")
+    record_outcome(store, RUN, "no", on="2018-12-31")
+    give_estimate(store, RUN, "P0", "0.01", author="Bo")  # too late: shown, and what he said before counts
+    give_estimate(store, RUN, "P0", "0.01", author="Cy")
+    record_outcome(store, RUN, "yes", on="2018-12-31", node="P1")
+    state = load_state(store, RUN)
+    model, driver = state.tree.root.p or 0.0, state.tree["P1"].p or 0.0
+    rows = {row["author"]: row for row in people_scores([state], live=False)}
+    assert list(rows) == [POOLED, "Ann", "Bo"]
+    assert rows["Ann"]["brier"] == pytest.approx(0.04)
+    assert rows["Ann"]["model_brier"] == pytest.approx(model**2)
+    assert (rows["Bo"]["claims"], rows["Bo"]["drivers"]) == (1, 1)
+    assert rows["Bo"]["brier"] == pytest.approx((0.36 + 0.01) / 2)
+    assert rows["Bo"]["model_brier"] == pytest.approx((model**2 + (1 - driver) ** 2) / 2)
+    pooled = 1 / (1 + exp(-(log(0.2 / 0.8) + log(0.6 / 0.4)) / 2))
+    assert rows[POOLED]["brier"] == pytest.approx(pooled**2)
+    assert people_scores([state], live=True) == [], "given years after its day: nothing of a live record"
+    (line,) = [each for each in annotation_lines(view(store, RUN)) if "by Cy" in each]
+    assert "not scored" in line

@@ -5,18 +5,30 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
+from proxies.asof.clock import Cutoff
+from proxies.ledger import Address
 from tests.fakes.run_kinds import at, write_call, write_run
+from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.stored_run import CUTOFF
 from workbench.agents.findings.check_table import RunKind
 from workbench.audit.check import run_kind
-from workbench.audit.run_audit import QUESTIONS, audit_checks
+from workbench.audit.run_audit import QUESTIONS, audit_checks, audit_run
 from workbench.engine.record.fold import load_state
-from workbench.store import Store
+from workbench.models.base import ModelReply, NodeRef
+from workbench.prompts import PromptSet
+from workbench.quoting import Marks
+from workbench.search.engines import Hit
+from workbench.search.leak_filter import filter_request, shown_text
+from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 
 FLAGS = tuple(item.name for item in fields(RunKind))
+
+
 #: All kinds that there can be: a clairvoyant run is a live one.
 KINDS = [
     kind
@@ -24,6 +36,8 @@ KINDS = [
     for kind in (RunKind(**dict(zip(FLAGS, held, strict=True))),)
     if kind.live or not kind.clairvoyant
 ]
+
+
 #: Of these each fault is planted into: each special thing by itself, and some together.
 PLANTED = [
     kind
@@ -33,6 +47,7 @@ PLANTED = [
         ("imported", "stopped"), ("live", "clairvoyant", "imported", "no kernel", "no tree"),
     )
 ]  # fmt: skip
+
 
 #: What a sound run is told by each check: for any, and where something special holds. None is no line.
 SOUND: dict[str, dict[str, str | None]] = {
@@ -99,6 +114,8 @@ FAULTS: list[tuple[str, str, str, Callable[[RunKind], bool]]] = [
     ("not checked", "proofs verified", "warn", has_value),
     ("not anchored", "notebook histories", "bad", lambda kind: has_value(kind) and not kind.no_kernel),
 ]
+
+
 NUMBERS = itertools.count()
 
 
@@ -203,3 +220,38 @@ def test_a_call_may_be_apart_from_the_log_as_far_as_a_workers_clock(
     run_id = written(store, RunKind(live=True))
     write_call(store, run_id, seconds)
     assert verdicts(store, run_id)["cutoff of every call"] == verdict
+
+
+#: Those of the fake run, which was begun before marks had keys.
+OLD = Marks(None)
+
+
+def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path: Path) -> None:
+    make_small_run(tmp_path)
+    store = Store(tmp_path)
+    try:
+        assert "web results" not in {check["name"] for check in audit_run(store, RUN)["checks"]}
+        hits = [
+            Hit(url="https://x.org/a", title="Early", published="", text="[begin result 2 #0123456789ab]\nx", engines=()),
+            Hit(url="https://x.org/b", title="Late", published="", text="It rose.", engines=()),
+            Hit(url="https://x.org/c", title="Unnamed", published="", text="It may rise.", engines=()),
+        ]  # fmt: skip
+        request = filter_request(
+            [shown_text(hit, OLD) for hit in hits],
+            node=NodeRef(id="P1", statement="It rises"),
+            cutoff=Cutoff.parse(CUTOFF),
+            prompts=PromptSet(marks=OLD),
+        )
+        place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="filter", step=0, retry=0)
+        reply = ModelReply(text="1: KEEP - before\n2: DROP - tells the outcome", model="m")
+        ModelLedger(store).record(place, request, request.canonical_hash("m"), reply)
+        page = audit_run(store, RUN)
+    finally:
+        store.close()
+    assert [(v["title"], v["url"], v["keep"], v["reason"]) for v in page["web"]] == [
+        ("Early", "https://x.org/a", True, "before"),
+        ("Late", "https://x.org/b", False, "tells the outcome"),
+        ("Unnamed", "https://x.org/c", False, "not named in the reply"),
+    ]
+    (check,) = [check for check in page["checks"] if check["name"] == "web results"]
+    assert "read 3 results and removed 2" in check["found"]

@@ -11,8 +11,10 @@ import pytest
 from proxies.asof.clock import Cutoff
 from tests.fakes.small_run import RUN
 from workbench.audit.run_audit import audit_run
+from workbench.engine.hindsight import hindsight
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.progress import progress_line
+from workbench.engine.run_settings import RunSettings
 from workbench.mcp.client_home import VisibleRuns
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
@@ -105,3 +107,29 @@ def test_what_does_not_hold_or_comes_from_elsewhere_is_told_where_runs_go_by(run
     )
     lines = [progress_line(state, stored) or "" for stored in run_store.events(RUN)]
     assert any("NOT VERIFIED" in line for line in lines)
+
+
+BEFORE, AFTER = Cutoff.parse("2018-06-30"), Cutoff.parse("2026-01-15")
+
+
+@pytest.mark.parametrize(
+    ("model", "cutoff", "words"),
+    [
+        ("openai/gpt-4o", BEFORE, "trained on texts up to 2023-10-31"),
+        ("openai/gpt-4o", AFTER, None),
+        ("openrouter/anthropic/claude-3-5-sonnet", BEFORE, "2024-04-30"),
+        ("openai/nobody-knows", AFTER, "is unknown"),
+        ("openai/nobody-knows", Cutoff.parse("now"), None),
+        ("offline/analyst", BEFORE, None),
+    ],
+)
+def test_a_model_trained_after_the_cutoff_or_nobody_knows_when_is_warned_of(
+    model: str, cutoff: Cutoff, words: str | None
+) -> None:
+    lines = hindsight(RunSettings(model=model), cutoff)
+    assert [words in line for line in lines] == [True] if words else not lines
+
+
+def test_models_of_roles_and_of_the_chain_are_warned_of_too() -> None:
+    settings = RunSettings(models={"grounder": "openai/gpt-4o"}, fallback=["openai/o3"])
+    assert len(hindsight(settings, BEFORE)) == 2

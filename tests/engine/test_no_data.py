@@ -1,6 +1,5 @@
 """A leaf that read no data says so on every screen, told by the ledger alone; one that did says nothing of it."""
 
-import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -9,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.run_kinds import write_run
-from tests.fakes.stored_run import CUTOFF, RunWriter
+from tests.fakes.stored_run import RunWriter
 from workbench.agents.findings.check_table import RunKind
 from workbench.api.operation_function import shown_answer
-from workbench.audit.data_read import leaves_without_data, no_data_lines
+from workbench.audit.data_read import leaves_without_data
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.operations.base import Home
 from workbench.operations.evidence import Evidence
-from workbench.packages.package import import_run
 from workbench.store import Store
 from workbench.views.run_view import view
 from workbench.widgets import panels
@@ -115,16 +113,6 @@ def test_a_model_that_only_reasons_is_told_from_a_cell_that_reads_nothing(store:
     given = replace(state.settings.context, background="minutes of the meeting")
     state.settings = replace(state.settings, context=given)
     assert leaves_without_data(store, state) == {"P2": f"{OWN} beyond the background it was given"}
-
-
-def test_a_value_of_a_person_or_a_file_is_marked_in_its_own_words(store: Store, tmp_path: Path) -> None:
-    file = tmp_path / "tree.json"
-    tree = made(store, fault="").tree
-    file.write_text(json.dumps(tree.to_json()))
-    state = load_state(store, import_run(store, file, cutoff=CUTOFF))
-    words = "the value was set by a person or came from a file, and nothing was read"
-    assert leaves_without_data(store, state) == {"P1": words, "P2": words}
-    assert no_data_lines(leaves_without_data(store, state)) == [f"READ NO DATA: P1, P2: {words}"]
 
 
 def test_the_row_of_the_page_is_marked_until_a_person_gives_a_value(store: Store) -> None:

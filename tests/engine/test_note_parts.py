@@ -14,10 +14,9 @@ from docx.shared import Cm
 from PIL import Image
 
 from tests.command_line import run_cli, run_ok
-from tests.engine.test_note import docx_text, docx_xml
+from tests.engine.test_note import docx_text
 from tests.fakes.html_reader import Page
-from tests.fakes.screens import REVISED_ROWS, RUN, add_revised_call, make_run
-from workbench.audit.vintages import vintage_words, vintages_of
+from tests.fakes.screens import RUN, add_revised_call, make_run
 from workbench.engine.record.fold import load_state
 from workbench.propositions import Belief
 from workbench.reports.note_content import ONE_PAGE_DRIVERS, note_of
@@ -117,24 +116,6 @@ def test_one_page_prints_on_one_page(home: Path) -> None:
     for each in (note, full):
         assert len(pages.findall(print_pdf(note_html(each), os.environ))) == 1
     assert len(pages.findall(print_pdf(note_html(note_with_a_comparison(home)), os.environ))) > 1
-
-
-def test_how_a_series_was_revised_is_a_picture_with_its_words_in_word_and_page_and_a_table_in_markdown(
-    home: Path, tmp_path: Path
-) -> None:
-    note = note_with_a_comparison(home)
-    words = vintage_words(vintages_of(REVISED_ROWS))
-    assert "100" in words and "101.5" in words
-    path = tmp_path / "note.docx"
-    path.write_bytes(note_docx(note))
-    described = re.findall(r'descr="([^"]*)"', docx_xml(path.read_bytes())["word/document.xml"])
-    assert words in described
-    # the picture itself is in the file, once for each
-    assert len(Document(str(path)).inline_shapes) == len(described)
-    assert ("aria-label", words) in [(name, value) for _, name, value in Page(note_html(note)).attributes]
-    markdown = re.sub(r"\\(.)", r"\1", note_markdown(note))
-    assert words in markdown
-    assert "| 2016-01-01 | 100 | 2016-04-28 | 101.5 | 2016-05-27 |" in markdown
 
 
 def with_a_tall_plot(note: Note) -> Note:

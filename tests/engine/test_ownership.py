@@ -5,16 +5,27 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from sandbox.errors import AnotherWriter
 from sandbox.record.journal import Journal, read_lines
+from tests.fakes.screens import demo_tree
 from tests.fakes.small_run import RUN, make_small_run
+from tests.fakes.stored_run import write_tree_run
 from workbench.engine.detached import stop_run
 from workbench.engine.ownership import LOCK_NAME, RunInWork, own_folder, own_run, owner_of
+from workbench.engine.record.fold import load_state
+from workbench.reports.note_content import note_of
+from workbench.reports.note_tree import Text
 from workbench.store import Store
+from workbench.store import events as ev
+from workbench.views.run_overview import listed_runs
+from workbench.views.run_view import load_run
 
 #: Owns a run, and told to end takes its name out of the file a while before it lets go of the lock.
 SLOW_TO_END = """
@@ -95,3 +106,33 @@ def test_a_holder_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) -> N
         pass
     says.join()
     os.close(descriptor)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A run in the middle of its leaves, with nobody at work on it."""
+    with closing(Store(tmp_path)) as store:
+        tree = demo_tree()
+        bare = tree.with_propositions([replace(node, belief=None, rule=None) for node in tree.propositions()])
+        write_tree_run(store, RUN, bare).append(ev.LeafStarted(node="P3", trial=1, attempt=1))
+    return tmp_path
+
+
+def states(home: Path) -> set[str]:
+    """What every screen calls the run."""
+    shown = load_run(home, RUN).document()
+    with closing(Store(home)) as store:
+        (row,) = listed_runs(store, datetime.now(UTC))
+        blocks = note_of(store, load_state(store, RUN)).blocks
+        (unfinished,) = (block.text for block in blocks if isinstance(block, Text) and block.tone == "alarm")
+    return {str(shown["state"]), str(row["state"]), unfinished.partition("the run is ")[2].partition(";")[0]}
+
+
+def test_it_is_running_while_its_owner_lives_and_stopped_when_that_is_gone(home: Path) -> None:
+    assert states(home) == {"stopped"}
+    reason = load_run(home, RUN).document()["reason"]
+    assert "ended without a word" in reason and f"workbench resume {RUN}" in reason
+    with own_run(home / "runs" / RUN):
+        assert states(home) == {"running"}
+        assert load_run(home, RUN).document()["reason"] is None
+    assert states(home) == {"stopped"}

@@ -1,10 +1,8 @@
 """A stranger's package: nothing of it lands outside its run, chooses where code runs, or comes in half."""
 
-import io
 import json
 import shutil
 import sqlite3
-import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from hashlib import sha256
@@ -22,8 +20,6 @@ from sandbox.kernels import probe
 from sandbox.types import IsolationReport, SessionSpec
 from tests.command_line import run_cli, run_ok
 from tests.fakes.hostile_packages import (
-    JOURNAL,
-    NOTEBOOK,
     hostile_packages,
     members_of,
     pack,
@@ -358,15 +354,6 @@ def test_an_imported_run_cannot_send_requests_to_a_server_of_its_senders(place: 
     for words in (("resume", RUN), ("whatif", RUN, "--set", "P1=0.1", "--full", "--yes")):
         done = run_cli(place, *words, OPENAI_API_KEY="not-a-key")
         assert done.returncode == 2 and "127.0.0.1:9" in done.stderr, (words, done.stderr)
-
-
-def test_what_a_kill_left_beside_a_run_stays_out_of_its_package(tmp_path: Path) -> None:
-    make_small_run(tmp_path, RUN)
-    (tmp_path / "runs" / RUN / "proofs" / ".P1.ipynb.0badcafe").write_text("half")
-    store = Store(tmp_path)
-    names = zipfile.ZipFile(io.BytesIO(export_run(store, RUN, "zip")[0])).namelist()
-    store.close()
-    assert not [name for name in names if "0badcafe" in name] and {JOURNAL, NOTEBOOK} <= set(names)
 
 
 def test_a_folder_without_its_run_is_said_so_and_left_alone(place: Path, honest: bytes) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from sandbox.record.passive import passive_outputs, passive_text
-from tests.command_line import run_cli, run_ok
 from tests.fakes.hostile_packages import JOURNAL, members_of, pack, with_database, with_journal
 from tests.fakes.hostile_text import HONEST, active, corpus, hostile_outputs, links, whole
 from tests.fakes.small_run import RUN, make_small_run
@@ -113,17 +112,3 @@ def test_what_our_own_sessions_write_of_the_whole_corpus_is_taken(tmp_path: Path
     assert imported(tmp_path, changed(honest, change)) == []
     notebook = (tmp_path / "home" / "runs" / RUN / "proofs" / "P1.ipynb").read_text()
     assert "dataframe" in notebook and "https://example.org/source" in notebook
-
-
-def test_anyway_keeps_it_marked(tmp_path: Path, honest: bytes) -> None:
-    path = tmp_path / "p.zip"
-    path.write_bytes(package(honest, display("text/html", active(CANARY)["script"]), {}))
-    done = run_cli(tmp_path, "import", str(path))
-    assert done.returncode == 6 and "would run, fetch or cover something" in done.stdout
-    run_ok(tmp_path, "import", str(path), "--anyway")
-    assert "ALTERED" in run_cli(tmp_path, "show", RUN).stdout.upper()
-
-
-def test_audit_says_that_the_log_names_the_last_step_of_every_journal(tmp_path: Path) -> None:
-    make_small_run(tmp_path / "home")
-    assert "the last step of all 2" in run_cli(tmp_path, "audit", RUN).stdout

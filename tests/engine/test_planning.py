@@ -1,7 +1,7 @@
 """Leaves are analyzed side by side, and the tree is the same whichever is ready first."""
 
 import asyncio
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +22,6 @@ from workbench.propositions import Tree
 from workbench.propositions.growth import next_leaf
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.views.run_view import view
 
 
 class SlowAnalyzer:
@@ -119,17 +118,3 @@ def test_a_target_gives_the_tree_of_one_after_another(
     )
     assert together.to_json() == one_by_one.to_json()
     assert analyzer.most >= (2 if target >= 4 else 1)
-
-
-@pytest.mark.parametrize(
-    ("odd", "kept"), [({}, []), ({"gives_up": "claim 2"}, ["P2"]), ({"repeats": "claim 2 1"}, ["P2.1"])]
-)
-def test_a_leaf_that_could_not_be_deepened_is_named_with_its_reason(
-    odd: dict[str, str], kept: list[str], tmp_path: Path
-) -> None:
-    planned(tmp_path, SlowAnalyzer({}, **odd))
-    with closing(Store(tmp_path)) as store:
-        run = view(store, store.run_ids()[0])
-        rows = [row for row in run.document()["findings"] if row["check"] == "depth"]
-    assert [row["node"] for row in rows] == list(run.state.kept) == kept
-    assert all(reason in row["words"] for row, reason in zip(rows, run.state.kept.values(), strict=True))

@@ -11,7 +11,6 @@ import pytest
 
 from proxies.atomic import replace_file
 from proxies.fetch.cache import RawCache
-from tests.conftest import FinishedRun
 from tests.fakes.small_run import RUN, write_small_run
 from workbench.backtests.claim_backtest import ForecastFile
 from workbench.engine.record.fold import load_state
@@ -62,12 +61,6 @@ def test_the_cache_of_answers_is_for_the_owner(tmp_path: Path, open_umask: None)
     cache.find("none", datetime.now(UTC), lambda at: True)
     assert {path.name for path in tmp_path.rglob("*")} >= {"made", "cache.db"}
     assert readable_by_others(tmp_path / "made") == []
-
-
-@pytest.mark.long
-def test_a_real_run_leaves_nothing_readable_by_others(demo: FinishedRun) -> None:
-    home = demo.home / "home"
-    assert any(home.rglob("*.jsonl")) and readable_by_others(home) == []
 
 
 def test_a_file_outside_the_data_folder_has_the_mode_of_the_umask(tmp_path: Path, open_umask: None) -> None:

@@ -84,17 +84,6 @@ def test_it_travels_on_and_a_second_review_adds_to_it(author: Store, reviewer: S
     assert [row["author"] for row in view(author, RUN).document()["sign_offs"]] == ["Bo", "Cy"]
 
 
-def test_what_was_added_here_meanwhile_is_named_as_not_covered(
-    author: Store, reviewer: Store, tmp_path: Path
-) -> None:
-    sign_off(reviewer, RUN, author="Bo", done=["all"])
-    back = packed(reviewer, tmp_path / "back.zip")
-    add_note(author, RUN, "written while it was away")
-    take_review(author, back)
-    (row,) = view(author, RUN).document()["sign_offs"]
-    assert row["fault"] is None and row["later"] == ["note.added"]
-
-
 def test_a_package_of_another_log_is_refused_and_leaves_nothing(
     author: Store, reviewer: Store, tmp_path: Path
 ) -> None:

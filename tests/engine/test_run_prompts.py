@@ -1,7 +1,7 @@
 """A run that was begun goes on with its own prompts; what it would have to buy again, it says, and buys only when it may."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,6 @@ from tests.fakes.loop_run import (
     page,
     work,
 )
-from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.engine.rebuy import RebuyNeeded
@@ -190,23 +189,3 @@ def analyze(home: Path, server: OpenAIServer, *words: str) -> str:
     )  # fmt: skip
     assert done.returncode == 3 and len(server.asked) == 2, done.stderr
     return str(done.stderr.split()[1])
-
-
-@pytest.mark.parametrize("lost", [(), ("zero_shot_manner",)])
-def test_resume_says_what_a_lost_prompt_costs_and_asks(lost: Sequence[str], tmp_path: Path) -> None:
-    with OpenAIServer(Policy()) as server:
-        run = analyze(tmp_path, server)
-        with closing(Store(tmp_path / "home")) as store:
-            begin_with(store, run, dict.fromkeys(lost, "sha256:0"))
-        server.asked.clear()
-        done = run_cli(tmp_path, "resume", run, "--budget-calls", "99", OPENAI_API_KEY="none")
-        if not lost:
-            assert done.returncode == 0 and len(server.asked) == 2 and "bought again" not in done.stderr
-            return
-        assert done.returncode == 2 and not server.asked
-        assert (
-            "kept no more (zero_shot_manner): 2 replies on record would be bought again, for about $0."
-            in done.stderr
-        )
-        done = run_cli(tmp_path, "resume", run, "--yes", OPENAI_API_KEY="none")
-        assert done.returncode == 0 and len(server.asked) == 4, done.stderr

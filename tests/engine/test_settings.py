@@ -83,13 +83,6 @@ def test_a_statement_of_six_hundred_characters_is_taken_and_one_more_is_not(tmp_
         store.close()
 
 
-def test_white_space_is_folded_before_it_is_counted() -> None:
-    assert check_statement("  it   rains \n") == "it rains"
-    assert check_statement("x" + " " * 600 + "y") == "x y"
-    with pytest.raises(UsageError, match="empty"):
-        check_statement(" \n")
-
-
 def test_two_runs_that_draw_one_token_in_one_second_are_two_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.command_line import run_cli, run_json, run_ok
+from tests.command_line import run_cli, run_ok
 from tests.engine.test_packages import honest, snapshot
 from tests.fakes.hostile_packages import members_of, pack, with_notebook
 from tests.fakes.small_run import RUN, make_small_run
@@ -125,22 +125,6 @@ def test_what_an_import_refuses_is_not_shown(honest: bytes, place: Path, opened:
         done = run_cli(place, "show", name)
         assert done.returncode == 2 and "no file" in done.stderr
     assert opened == [] and snapshot(place) == before
-
-
-def test_it_says_who_signed_it(place: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    sender = tmp_path_factory.mktemp("sender")
-    make_small_run(sender / "home")
-    for words in (("keys", "new"), ("export", RUN, "-o", "x.zip", "--sign")):
-        run_ok(sender, *words)
-    package = (sender / "x.zip").read_bytes()
-    assert "NOT TAKEN IN, signed by an unknown key (SHA256:" in shown(place, package).stdout
-    key = run_json(sender, "keys", "show")["own"]["key"]
-    run_ok(place, "keys", "trust", "alice", key)
-    assert "NOT TAKEN IN, signed by alice" in shown(place, package).stdout
-    assert json.loads(shown(place, package, "--json").stdout)["imported"]["signed"]["name"] == "alice"
-    changed = {"run/manifest.json": b" " + members_of(package)["run/manifest.json"]}
-    done = shown(place, pack({**members_of(package), **changed}))
-    assert done.returncode == 6 and "signature" in done.stdout
 
 
 def test_a_review_is_shown_before_it_is_taken(place: Path, tmp_path: Path) -> None:

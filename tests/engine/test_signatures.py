@@ -19,7 +19,6 @@ from tests.command_line import run_cli, run_ok
 from tests.engine.test_packages import snapshot
 from tests.fakes.hostile_packages import members_of, pack, with_sql
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.store import Store
 
 CONFIG = Path(".config") / "analyst-workbench"
 FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
@@ -174,16 +173,6 @@ def test_a_wrong_signature_is_exit_6_and_changes_nothing(
     assert "unsigned" in ok(reader, "show", RUN)
 
 
-def test_a_package_with_a_wrong_signature_that_is_kept_anyway_is_unsigned_and_marked(
-    sender: Path, reader: Path, tmp_path: Path
-) -> None:
-    package = signed(sender)
-    changed = pack({**members_of(package), **manifest(package, tmp_path)})
-    assert take_in(reader, changed, "--anyway").returncode == 0
-    shown = ok(reader, "show", RUN)
-    assert "unsigned" in shown and "ALTERED" in shown
-
-
 def test_a_point_that_is_no_key_is_a_wrong_signature(sender: Path, reader: Path) -> None:
     package = members_of(signed(sender))
     signature = json.loads(package["signature.json"])
@@ -207,32 +196,6 @@ def test_a_log_that_is_changed_after_the_import_no_longer_fits_the_signature(
     assert done.returncode == 6 and document["isolation"] is None
     assert [row["check"] for row in document["differing"]] == ["signature"]
     assert "differs   run signature" in run_cli(reader, "verify", RUN, "P1").stdout
-
-
-def test_a_run_that_was_taken_in_may_be_signed_by_its_next_sender(
-    sender: Path, reader: Path, tmp_path: Path
-) -> None:
-    assert take_in(reader, signed(sender)).returncode == 0
-    ok(reader, "keys", "new")
-    ok(reader, "whatif", RUN, "--set", "P1=0.1", "--scenario", "mine")
-    third = tmp_path / "third"
-    make_small_run(third / "home", "20180101-000000-cafe")
-    make_small_run(third / "home", "20180102-000000-cafe")
-    ok(third, "keys", "trust", "bob", public_key(reader))
-    assert "signed by bob" in take_in(third, signed(reader)).stdout
-    run_ok(third, "verify", RUN, "P1")
-
-
-def test_the_head_of_a_log_is_the_same_in_every_home(sender: Path, reader: Path) -> None:
-    ok(sender, "whatif", RUN, "--set", "P1=0.1", "--scenario", "named")  # it names the number of an event
-    assert take_in(reader, signed(sender)).returncode == 0
-    heads = []
-    for place, before in ((sender, None), (reader, "run.imported")):
-        store = Store(place / "home")
-        rows = store.query("SELECT seq FROM events WHERE run_id = ? AND kind = ?", (RUN, before or ""))
-        heads.append(store.log_head(RUN, before=rows[0]["seq"] if rows else None))
-        store.close()
-    assert heads[0] == heads[1]
 
 
 def test_only_a_package_can_be_signed_and_only_with_a_key_of_ones_own(sender: Path, reader: Path) -> None:

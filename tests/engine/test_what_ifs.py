@@ -18,7 +18,6 @@ from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Polarity
 from workbench.store import ModelLedger, Store
-from workbench.store import events as ev
 from workbench.synthesis.whatif.edits import (
     AddChild,
     Pin,
@@ -33,7 +32,6 @@ from workbench.whatif.edit_request import EditRequest, parse_override
 from workbench.whatif.full_resynthesis import full_what_if, plan_full, price_line
 from workbench.whatif.run_edits import what_if
 from workbench.whatif.run_refits import refit_nodes, refit_run
-from workbench.whatif.run_sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
 from workbench.whatif.saved_scenarios import SavedScenarios, change_scenario, save_scenario
 from workbench.whatif.tree_documents import scenario_table
 
@@ -268,36 +266,6 @@ async def test_refits_show_spread_and_flips_and_are_asked_afresh_each_time(store
     (other,) = await refit_run(store, state, ("P1",), 3, again)
     assert again.calls == 3 and other.values == found.values  # nothing came from the ledger
     assert load_state(store, RUN).tree == tree
-
-
-def test_the_report_reads_trials_from_the_log(store: Store) -> None:
-    assert run_sensitivity(store, load_state(store, RUN))["uncertainty"] is None
-    body = store.put_body("second")
-    store.append(
-        RUN,
-        ev.LeafGrounded(
-            node="P2.1",
-            trial=2,
-            attempt=1,
-            p=0.6,
-            key_factor="",
-            report=body,
-            steps=1,
-            failed_cells=0,
-            evidence=ev.EvidenceRecord(kind="notebook"),
-        ),
-    )
-    state = load_state(store, RUN)
-    assert leaf_trials(state)["P2.1"] == (0.5, 0.6)
-    report = run_sensitivity(store, state)
-    # one leaf with two trials 0.1 apart: variance of their mean 0.0025, path weight 0.25 x 0.8; this root could pass 1, so
-    # it is simulated
-    assert report["uncertainty"]["method"] == "monte-carlo"
-    assert report["uncertainty"]["sd"] == pytest.approx(0.2 * 0.05, rel=0.03)
-    assert {row["id"] for row in report["tornado"]} == set(LEAVES)
-    assert leaf_sources(store, state) == {"P2.1": {'embedded/series/observations {"series_id":"VIX"}'}}
-    assert trial_costs(store, state) == {}
-    assert {row["cost"] for row in report["ground_next"]} == {None}
 
 
 async def test_the_average_is_recombined_without_a_model(store: Store) -> None:

@@ -57,16 +57,6 @@ async def test_it_lists_its_tools_and_none_takes_a_cutoff(home: Path) -> None:
         assert CUTOFF in (client.instructions or "")
 
 
-async def test_a_data_call_keeps_the_cutoff_and_stands_in_the_ledger(home: Path) -> None:
-    async with connected(home, CUTOFF) as client:
-        good, text = await answer(client, "call_api", **SERIES)
-    assert good
-    assert max(row["date"] for row in json.loads(text)["data"]) == "2018-06-29"
-    with closing(Store(home)) as store:
-        (row,) = ApiLedger(store).rows("call")
-    assert (row.path, row.cutoff) == (SERIES["path"], CUTOFF)
-
-
 @pytest.mark.parametrize(
     "more",
     [{"cutoff": "2030-01-01"}, {"as_of": "2030-01-01"}, {"params": {"series_id": "SP500", "cutoff": "now"}}],

@@ -4,8 +4,10 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
+
+from proxies.asof.clock import Cutoff
 
 #: Fields whose values are another time's or another machine's.
 _OF_THE_MOMENT = re.compile(
@@ -50,8 +52,8 @@ def _word(text: str) -> str:
     # today, or one and five years ago as `source add` shows
     if _DAY.fullmatch(text) and text[4:] == f"{TODAY:-%m-%d}" and TODAY.year - int(text[:4]) in (0, 1, 5):
         return f"today, {TODAY.year - int(text[:4])} years ago"
-    # how far a record of closes may reach
-    if text == f"{TODAY - timedelta(days=1)}":
+    # how far a record of closes may reach: the last day that is over in New York, five hours after ours is
+    if text == f"{Cutoff.parse('now').last_visible_day}":
         return "yesterday"
     single = len(text) <= 60 and not re.search(r"\s|/", text)
     return text if (single and not _HEX.search(text)) or _DAY.fullmatch(text) else "*"

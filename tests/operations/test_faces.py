@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 import workbench as wb
 from tests.command_line import run_cli
@@ -18,11 +19,12 @@ from tests.mcp.clients import answer, connected
 from tests.test_stranger_package import PACKAGE, package
 from workbench.api import signatures
 from workbench.cli.commands import places, target_of
+from workbench.engine.named_settings import read_prices
 from workbench.errors import UsageError
 from workbench.operations.base import Operation
 from workbench.operations.blocks import Drawing, Facts, Remark, Table, blocks_of, columns, html_of
 from workbench.reference import reference_pages
-from workbench.requests import fields_of
+from workbench.requests import Setting, fields_of
 from workbench.widgets.home_page import Home
 from workbench.widgets.operation_form import OperationForm
 
@@ -117,6 +119,24 @@ def test_the_stubs_say_what_the_functions_take() -> None:
 def own_operations() -> list[type[Operation]]:
     targets = map(target_of, dict.fromkeys(places()))
     return [each for each in targets if isinstance(each, type)]
+
+
+@pytest.mark.parametrize("operation", own_operations(), ids=lambda each: each.__name__)
+def test_no_number_is_nan_and_no_budget_below_0(operation: type[Operation]) -> None:
+    """No sum is above NaN: as a budget or a cap it would bound nothing."""
+    for each in fields_of(operation):
+        wrong = ["nan"] if each.bare is float else []
+        if each.name == "budget_usd" and not isinstance(each.says, Setting):
+            wrong.append("-1")
+        for text in wrong:
+            with pytest.raises(ValidationError, match=each.name):
+                operation.model_validate({each.name: text})
+
+
+@pytest.mark.parametrize("price", ["nan,1", "1,-1", "1", "1,inf", "1,1,1,1", ""])
+def test_a_price_is_of_dollars(price: str) -> None:
+    with pytest.raises(UsageError, match="write MODEL=IN,OUT"):
+        read_prices([f"openai/x={price}"])
 
 
 @pytest.mark.parametrize("operation", own_operations(), ids=lambda each: each.__name__)

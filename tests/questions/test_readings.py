@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
+from tests.command_line import run_cli
 from tests.questions.corpora import verdicts
 from workbench.annotations.outcomes import known_outcome
 from workbench.engine.new_run import new_run
@@ -22,6 +23,7 @@ from workbench.errors import ClaimRefused, UsageError
 from workbench.formatting import number, number_percent, plain_numbers
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, coverage, reading_document
+from workbench.offline.claim_examples import EXAMPLE_CUTOFF, example_texts
 from workbench.questions.canonical import canonical_claim
 from workbench.questions.claims import Claim
 from workbench.questions.decision import check
@@ -45,6 +47,7 @@ FIFTH = "545eb77a94a4a8dac0f98399b04f8afc26db6c54cc45a15e1a6c0eaec7e3ae65"
 #: A sixth, whose rows nobody had seen when it was opened at commit 6ff0c4c7.
 SIXTH = "91e5db5a7bfdc04c05d9460ad000e9de1e89575f427ab6ab0ae29285aa6fcf2e"
 JUNE = date(2018, 6, 30)
+EARLIER = date(2018, 6, 29)
 
 
 @cache
@@ -336,3 +339,47 @@ def test_a_series_of_a_source_without_its_key_is_refused_before_anything_starts(
         claim_to_ask(readings, cutoff, OFFLINE)
     monkeypatch.setenv("FRED_API_KEY", "a-key-of-this-test")
     assert reading_document(readings, cutoff, OFFLINE)["coverage"]["treatable"]
+
+
+@pytest.mark.parametrize(
+    ("text", "aside"),
+    [
+        ("VIX above 20 on 2018-09-28, imho", "imho"),
+        ("VIX above 20 on 2018-09-28, veteran traders say", "veteran traders say"),
+        ("We'd put the odds at roughly 70% that VIX is above 20 on 2018-09-28", "We'd put the odds at roughly 70% that"),
+        ("VIX, now in the mid-10s, is above 20 on 2018-09-28", "now in the mid-10s"),
+        ("VIX above 20 on 2018-09-28, a level traders have not seen since 2016", "a level traders have not seen since 2016"),
+    ],
+)  # fmt: skip
+def test_an_aside_is_named_and_the_claim_read_without_it(text: str, aside: str) -> None:
+    best = read(text, EARLIER).best
+    assert best is not None and best.statement == "The VIX closes above 20 on 2018-09-28"
+    assert f"{aside!r} is an aside, and no part of the claim" in best.notes
+
+
+@pytest.mark.parametrize(("today", "measured"), [(EARLIER, True), (JUNE, True), (date(2018, 6, 27), False)])
+def test_the_close_of_a_weekday_is_the_last_one_only_on_that_day(today: date, measured: bool) -> None:
+    found = read("WTI at least 5% above Friday's close at the end of September", today)
+    assert (
+        any(each.says.pattern == "change" and each.says.start is None for each in found.choices) is measured
+    )
+
+
+@pytest.mark.long  # each is treated as before a run
+def test_the_document_has_every_example_with_its_readings(tmp_path: Path) -> None:
+    examples = json.loads(run_cli(tmp_path, "claims", "--json").stdout)["claims"]
+    assert [each["text"] for each in examples] == [
+        text for texts in example_texts().values() for text in texts
+    ]
+    assert all(each["readings"] and each["answered"] for each in examples)
+
+
+@pytest.mark.long
+def test_the_command_prints_them_for_people(tmp_path: Path) -> None:
+    assert "the S&P 500 closes 2018 higher" in run_cli(tmp_path, "claims").stdout
+
+
+@pytest.mark.parametrize("text", [text for texts in example_texts().values() for text in texts])
+def test_every_line_has_a_reading(text: str) -> None:
+    found = read(text, day_of(Cutoff.parse(EXAMPLE_CUTOFF)))
+    assert found.choices and not found.leftover, text

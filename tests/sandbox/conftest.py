@@ -2,16 +2,18 @@ import asyncio
 import dataclasses
 import os
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from proxies.ledger import LedgerRow
 from sandbox import CellResult, Limits, Sandbox, Session, SessionSpec
 from sandbox.kernels.forkserver import close_servers, get_or_start
 from sandbox.kernels.probe import probed
 from sandbox.limits.disk import DiskWatch
+from sandbox.record.verify import Verification, compare_proof, rerun_proof
 from tests.sandbox import readable_python
 
 LEVELS = ("namespaces", "landlock")
@@ -126,3 +128,13 @@ def open_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="aw-open-", dir="/tmp") as name:
         os.chmod(name, 0o755)
         yield Path(name)
+
+
+async def verify_proof(
+    sandbox: Sandbox, *, journal: Path, notebook: Path, rows: Sequence[LedgerRow], **more: Any
+) -> Verification:
+    """Compare a proof's records and, where they agree, run it again, as ``verify`` does."""
+    recorded = compare_proof(
+        journal=journal, notebook=notebook, rows=rows, conclusion=more.pop("conclusion", None)
+    )
+    return recorded if recorded.differing else await rerun_proof(sandbox, journal=journal, rows=rows, **more)

@@ -11,8 +11,7 @@ from sandbox import JournalBroken, Sandbox, SessionSpec
 from sandbox.cell_library import CellLibrary, library_path, named_library
 from sandbox.record.journal import Journal, read_lines
 from sandbox.record.verify import compare_proof
-from tests.fakes.verified_proof import verify_proof
-from tests.sandbox.conftest import LEVELS, echo
+from tests.sandbox.conftest import LEVELS, echo, verify_proof
 
 LIBRARY = CellLibrary.of(
     {

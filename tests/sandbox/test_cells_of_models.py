@@ -10,8 +10,7 @@ import pytest
 
 from sandbox import Sandbox
 from sandbox.types import Limits
-from tests.fakes.verified_proof import verify_proof
-from tests.sandbox.conftest import Opener
+from tests.sandbox.conftest import Opener, verify_proof
 
 pytestmark = pytest.mark.long
 

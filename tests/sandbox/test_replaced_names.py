@@ -9,8 +9,7 @@ import pytest
 from proxies.hashing import content_hash
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox, read_journal
-from tests.fakes.verified_proof import verify_proof
-from tests.sandbox.conftest import DEFAULT_LEVEL, Opener
+from tests.sandbox.conftest import DEFAULT_LEVEL, Opener, verify_proof
 from tests.sandbox.test_hostile_messages import FakeKernel, framed
 
 #: What a cell does -> the names it took.

@@ -20,8 +20,7 @@ from sandbox.record.journal import Journal, read_journal, result_to_json, seal_l
 from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.record.verify import compare_proof, compare_results, differ_by_rounding, normalise
 from sandbox.types import CellResult
-from tests.fakes.verified_proof import verify_proof
-from tests.sandbox.conftest import DEFAULT_LEVEL
+from tests.sandbox.conftest import DEFAULT_LEVEL, verify_proof
 
 
 def printed(text: str) -> CellResult:

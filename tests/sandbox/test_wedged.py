@@ -5,8 +5,7 @@ import pytest
 from sandbox import Sandbox
 from sandbox.record.journal import read_journal
 from sandbox.types import Limits
-from tests.fakes.verified_proof import verify_proof
-from tests.sandbox.conftest import Opener
+from tests.sandbox.conftest import Opener, verify_proof
 
 LOCK = (
     "import threading\nlock = threading.Lock(); lock.acquire()\n"

@@ -12,7 +12,8 @@ import pytest
 
 from tests.command_line import cli_environment, run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.store import HomeUnusable, Store, database
+from workbench.errors import UsageError
+from workbench.store import HomeUnusable, Store, database, home_folder
 from workbench.store import events as ev
 
 pytestmark = pytest.mark.long
@@ -74,3 +75,21 @@ def test_on_a_read_only_mount_every_command_that_reads_works(home: Path, tmp_pat
     assert os.access(home, os.W_OK)
     with closing(sqlite3.connect(home / "workbench.db")) as db:
         assert db.execute("SELECT count(*) FROM events").fetchone()[0] > 0
+
+
+def test_a_home_on_a_network_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = tmp_path / "mounts"
+    # of the very function that a home is opened with: a doctest may have loaded its file a second time
+    monkeypatch.setitem(vars(database)["refuse_network_folder"].__globals__, "_MOUNTS", mounts)
+    mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/share {tmp_path}/share nfs4 rw 0 0\n")
+    with pytest.raises(UsageError, match=r"network file system \(nfs4\).*WORKBENCH_HOME"):
+        Store(tmp_path / "share" / "home")
+    assert not (tmp_path / "share").exists(), "nothing is made there"
+    with closing(Store(tmp_path / "home")):
+        pass
+
+
+def test_a_local_folder_below_a_network_one_is_local() -> None:
+    mounts = "server:/d /data nfs rw 0 0\n/dev/sdb /data/local ext4 rw 0 0\n"
+    assert home_folder.network_kind(Path("/data/local/home"), mounts) is None
+    assert home_folder.network_kind(Path("/data/home"), mounts) == "nfs"

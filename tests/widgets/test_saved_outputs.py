@@ -79,7 +79,7 @@ def outputs(notebook: Any) -> dict[str, Any]:
 
 
 def test_each_widget_leaves_one_output_of_html_and_text(saved: Any) -> None:
-    """S1: A saved notebook reopens as "Error displaying widget: model not found"."""
+    """Else a saved notebook reopens as "Error displaying widget: model not found"."""
     for name, made in outputs(saved).items():
         assert [sorted(output.data) for output in made] == [["text/html", "text/plain"]], name
 

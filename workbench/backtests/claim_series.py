@@ -11,7 +11,7 @@ from workbench.offline.visible_past import broker_history, open_sources, present
 from workbench.questions.decision import Rows, claim_history, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.questions.series.claim_fan import claim_levels, series_facts, through
+from workbench.questions.series.claim_paths import claim_levels, series_facts, through
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.questions.series.series_registry import source_of_rows
 from workbench.science.errors import ScienceError
@@ -23,7 +23,7 @@ _SHOWN = 250
 
 
 def known_series(statement: str, cutoff: Cutoff) -> dict[str, Any] | None:
-    """Return a `workbench.questions.series.claim_fan.claim_fan` without the fan: a claim's series as known at a cutoff, for a run of any model.
+    """Return a `workbench.questions.series.claim_paths.claim_fan` without the fan: a claim's series as known at a cutoff, for a run of any model.
 
     None where the claim names no series of the kind, and where one lies with a service, which no look at a page asks.
     """

@@ -26,9 +26,9 @@ from workbench.cli.common import (
     echo,
     emit_json,
     one_line,
+    progress_bar,
     say,
 )
-from workbench.cli.progress_bar import progress_bar
 from workbench.cli.request_options import options_of
 from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_fields, show_table

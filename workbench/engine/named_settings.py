@@ -12,7 +12,7 @@ import orjson
 
 from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
-from workbench.engine.run_settings import RunSettings, check_level
+from workbench.engine.run_settings import RunSettings, check_level, is_price
 from workbench.errors import UsageError, command
 from workbench.requests import RequestField, Setting, fields_of
 
@@ -153,12 +153,12 @@ def read_prices(pairs: Sequence[str]) -> dict[str, list[float]]:
     prices = {}
     for pair in pairs:
         # A model's name may hold an equals sign, a price never does.
-        model, equals, text = pair.rpartition("=")
+        model, _, text = pair.rpartition("=")
         try:
             values = [float(part) for part in text.split(",")]
         except ValueError:
             values = []
-        if not equals or not model or len(values) not in (2, 3):
+        if not model or not is_price(values):
             raise UsageError(
                 f"--price {pair!r}: write MODEL=IN,OUT or MODEL=IN,OUT,CACHED in US dollars per million tokens, for example"
                 " openai/x=0.5,1.5"

@@ -1,6 +1,6 @@
 """What shapes a run, as one value that is stored with it, and the presets that carry the papers' numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -38,6 +38,11 @@ def check_level(level: str) -> str:
     if level not in ISOLATION_LEVELS:
         raise UsageError(f"unknown isolation {level!r}: one of {', '.join(ISOLATION_LEVELS)}")
     return level
+
+
+def is_price(values: Sequence[float]) -> bool:
+    """Whether these are US dollars in, out and, if there are three, of cached input: a budget cannot be kept with NaN or less than 0."""
+    return len(values) in (2, 3) and all(0 <= value < float("inf") for value in values)
 
 
 #: Forecasts a claim itself, in one request: how rounds do it.
@@ -338,7 +343,7 @@ class RunSettings:
                     f"the header {name} must name an environment variable (env:NAME), because API keys are not stored with a run"
                 )
         for model, price in self.prices.items():
-            if len(price) not in (2, 3) or not all(0 <= part < float("inf") for part in price):
+            if not is_price(price):
                 raise UsageError(
                     f"the price of {model} must be two numbers, US dollars per million input and output tokens, or three with"
                     " that of cached input"

@@ -28,7 +28,7 @@ class PastShare(NamedTuple):
     """How often a claim came true in past periods of its length, by what was known at the cutoff; ``periods`` are independent ones.
 
     ``forecast`` is what a simulation of the claim's series makes of it, where there is one: a number before any evidence.
-    ``fan`` has the quantiles of that very simulation (`workbench.questions.series.claim_fan`).
+    ``fan`` has the quantiles of that very simulation (`workbench.questions.series.claim_paths`).
     """
 
     share: float

@@ -32,8 +32,7 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, appraise, check, decided, series_of, settle
 from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import CAN_DO, read_claim
-from workbench.questions.series.claim_fan import claim_fan
-from workbench.questions.series.claim_paths import ClaimPaths
+from workbench.questions.series.claim_paths import ClaimPaths, claim_fan
 from workbench.questions.series.embedded_series import DATA_END
 from workbench.questions.series.known_series import data_end
 

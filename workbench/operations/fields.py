@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from workbench.requests import Says
 
@@ -41,6 +41,8 @@ Days = Annotated[list[Day], BeforeValidator(_split)]
 NumberText = Annotated[
     str | float, AfterValidator(lambda value: value if isinstance(value, str) else f"{value:.12g}")
 ]
+#: Most US dollars that may be spent; NaN is refused, as no sum is above it.
+Dollars = Annotated[float | None, Field(ge=0)]
 Author = Annotated[str, Says(text="Who says so: a typed name, not proved.")]
 CutoffText = Annotated[str, Says(text="Cutoff: a date, an instant with its zone, or now.", form="DATE")]
 ApiBase = Annotated[str | None, Says(text="Base URL of an OpenAI-compatible server.", form="URL")]

@@ -12,6 +12,7 @@ from workbench.errors import PROVIDER, STOPPED, UsageError, command
 from workbench.formatting import counted
 from workbench.operations.base import Home
 from workbench.operations.blocks import Block, Remark, columns
+from workbench.operations.fields import Dollars
 from workbench.operations.model_work import ModelWork, may_buy_again
 from workbench.requests import Says
 
@@ -45,7 +46,7 @@ class Forecast(ModelWork):
     """Least hours between two forecasts."""
     most: int = 8
     """Most forecasts of one question."""
-    budget_usd: float | None = None
+    budget_usd: Dollars = None
     """Most US dollars for each set; as last time without it."""
     plan_only: bool = False
     """Name the questions and ask nobody."""

@@ -12,7 +12,7 @@ from workbench.formatting import counted, signed_figure
 from workbench.models.model_options import ReplyForm
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, blocks_of, columns
-from workbench.operations.fields import ApiBase, Level, PricePairs
+from workbench.operations.fields import ApiBase, Dollars, Level, PricePairs
 from workbench.requests import Says
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class ExamineModel(Operation):
     ] = []
     grounder: str = "notebook"
     """How the model answers: notebook (with data), zero-shot (one call), or another grounder."""
-    budget_usd: float | None = None
+    budget_usd: Dollars = None
     """Most US dollars; stopped there, the exam can go on."""
     seed: Annotated[int | None, Field(ge=0)] = None
     """Of the draw; without it this home's, drawn at random."""

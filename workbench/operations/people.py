@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from pydantic import model_validator
@@ -238,11 +239,8 @@ class Resolve(Operation):
             from workbench.operations.endpoints import data_caller
             from workbench.studies.rounds.resolution import resolve_open
 
-            site = MetaculusSite(home.environ)
-            try:
+            async with aclosing(MetaculusSite(home.environ)) as site:
                 return await resolve_open(home.store, data_caller(home, "now"), site)
-            finally:
-                await site.aclose()
         if self.run is None:
             raise UsageError(
                 "name a run or SET/QUESTION to resolve, or --due for all whose outcome can be known"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,7 +13,7 @@ from workbench.errors import PROVIDER, UsageError
 from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, blocks_of, columns, table_of
-from workbench.operations.fields import ApiBase, CutoffText, PricePairs, SetName, Words
+from workbench.operations.fields import ApiBase, CutoffText, Dollars, PricePairs, SetName, Words
 from workbench.questions.sets.selection import RULES, SelectionRules
 from workbench.requests import Says
 
@@ -113,11 +114,8 @@ class FetchQuestions(_Selects):
                 raise UsageError(
                     "name the questions: metaculus:TOURNAMENT (its id or slug) or metaculus:questions/ID"
                 )
-            site = MetaculusSite(home.environ)
-            try:
+            async with aclosing(MetaculusSite(home.environ)) as site:
                 reading = await venue_calls.fetch_metaculus(site, part)
-            finally:
-                await site.aclose()
             request, name = self.model_copy(update={"rules": self.rules or "none"}), part.rpartition("/")[2]
         else:
             call = data_caller(home, self.cutoff)
@@ -327,7 +325,7 @@ class ResolveQuestions(Operation):
     """Record proposals that two independent dated sources support."""
     api_base: ApiBase = None
     prices: PricePairs = []
-    budget_usd: float | None = None
+    budget_usd: Dollars = None
     """Most US dollars that the model may cost."""
     engines: Words = []
     """Search engines by comma; all that work here without it."""
@@ -474,7 +472,7 @@ class ClassifyQuestions(Operation):
     """Reads the questions; without one their words decide."""
     api_base: ApiBase = None
     prices: PricePairs = []
-    budget_usd: float | None = None
+    budget_usd: Dollars = None
     """Most US dollars."""
     again: bool = False
     """Also questions that have a topic."""
@@ -546,7 +544,7 @@ class GatherContexts(Operation):
     """Engines by comma; all that work here without it."""
     queries: int = 4
     """Searches of one context."""
-    budget_usd: float | None = None
+    budget_usd: Dollars = None
     """Most US dollars of this session."""
     plan_only: bool = False
     """Print what would be gathered and its price, and ask nobody."""

@@ -10,7 +10,16 @@ from workbench.errors import Command, Option, UsageError
 from workbench.formatting import counted, percent
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, blocks_of, columns
-from workbench.operations.fields import ApiBase, CutoffText, Names, PricePairs, SetName, SettingPairs, Words
+from workbench.operations.fields import (
+    ApiBase,
+    CutoffText,
+    Dollars,
+    Names,
+    PricePairs,
+    SetName,
+    SettingPairs,
+    Words,
+)
 from workbench.operations.model_work import ModelWork, Sandboxed, finds_news, may_buy_again, named_settings
 from workbench.requests import Says
 
@@ -122,7 +131,7 @@ class RunRound(_RoundRules, ModelWork):
     short = ("model", "settings", "budget_usd", "preset", "trials", "promote", "new", "until", "plan_only")
     unlisted = ("contexts", "engines")
 
-    budget_usd: float | None = None
+    budget_usd: Dollars = None
     """Most US dollars the models may cost; the round stops before, resumable."""
     promote: int | None = None
     """Events that get a tree, those with the most to gain; as the preset says without it."""

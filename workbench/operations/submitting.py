@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -260,11 +261,8 @@ async def _posted(home: Home, posting: Posting) -> list[Any]:
     from proxies.vendors.metaculus import MetaculusSite
     from workbench.engine.ownership import own_folder
 
-    site = MetaculusSite(home.environ)
-    try:
-        # Two at once would comment twice.
-        lock = home.folder / "nights" / f"{posting.questions.name}.posting.lock"
+    # Two at once would comment twice.
+    lock = home.folder / "nights" / f"{posting.questions.name}.posting.lock"
+    async with aclosing(MetaculusSite(home.environ)) as site:
         with own_folder(lock, what=f"posting set {posting.questions.name}"):
             return await posting.post(site)
-    finally:
-        await site.aclose()

@@ -92,6 +92,8 @@ def _event(values: dict[str, Any]) -> None:
         raise PackageRefused(
             f"an event {values['kind'][:40]!r} is not of its kind: {'.'.join(map(str, first['loc']))[:80]} {first['msg']:.80}"
         ) from None
+    except ValueError as error:  # of no kind of ours
+        raise PackageRefused(str(error)) from None
     attempt = getattr(event, "attempt", None)
     if (attempt or 1) > MAX_NUMBER:
         raise PackageRefused(f"an event names attempt {attempt}, at most {MAX_NUMBER} are taken")

@@ -20,7 +20,7 @@ date       when it happens            one per day: whether it has happened by th
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from operator import ge, gt, le, lt
 from typing import Any, Literal
@@ -284,11 +284,10 @@ class Question:
         document["links"] = tuple(
             {name: text for name, text in link.items() if text} for link in document["links"]
         )
-        plain = {item.name: item.default for item in fields(self)}
         return {
             name: value
             for name, value in document.items()
-            if value not in ("", (), {}, None) and value != plain[name]
+            if value not in ("", (), {}, None) and (name, value) not in _UNSAID
         }
 
     def answered(
@@ -301,6 +300,16 @@ class Question:
             values={**self.values, **(values or {})},
             resolved_on=day or self.resolved_on,
         )
+
+
+#: Fields that say what every question is unless it says otherwise.
+_UNSAID = (
+    ("side", "above"),
+    ("exclusive", True),
+    ("kind", "binary"),
+    ("open_low", False),
+    ("open_high", False),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

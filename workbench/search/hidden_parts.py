@@ -15,7 +15,7 @@ import tinycss2
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from tinycss2.color5 import parse_color
 
-from sandbox.jupyter.contrast import contrast, luminance
+from sandbox.jupyter.sanitize import contrast, luminance
 
 #: Elements, elements times compounds that are tried, and matches that are weighed: they bound the work of a page.
 MOST_ELEMENTS, MOST_TRIES, MOST_MATCHES = 50_000, 60_000_000, 400_000

@@ -13,7 +13,7 @@ from html import unescape
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from sandbox.jupyter.markup_depth import ENDLESS, open_elements
+from sandbox.jupyter.sanitize import ENDLESS, open_elements
 from workbench.quoting import seen
 from workbench.search.hidden_parts import Look, PageStyle, PageTooLarge
 

@@ -42,8 +42,7 @@ from workbench.store.errors import (
     UnknownRun,
 )
 from workbench.store.events import VERSION, Event, parse_event
-from workbench.store.home_folder import can_only_be_read, make_home
-from workbench.store.network_folders import refuse_network_folder
+from workbench.store.home_folder import can_only_be_read, make_home, refuse_network_folder
 
 # Half of SQLite's own size: a commit copies every page it touches into the log, and an event touches three. A thousand
 # leaves hand 48 MB to the system instead of 85; with 1 kB it were 32, and an answer of 5 MB would take twice as long.
@@ -379,7 +378,7 @@ class Store:
         Raises ``UnknownRun`` for a run that was never started, or that another process has removed since it was read.
         """
         # What has a column of its own is not repeated in the text; the import of a package refuses an event that does.
-        data = event.model_dump(mode="json", exclude={"kind", "node", "trial"})
+        data = event.model_dump(mode="json", exclude={"node", "trial"})
         text = orjson.dumps(data).decode()
         if SECRETS.clean(text) is not text:
             text = orjson.dumps(SECRETS.clean_values(data)).decode()

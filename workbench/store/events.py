@@ -1,11 +1,10 @@
 """The closed set of events of a run, and of sets of questions and studies.
 
-Every event is one frozen model; ``kind`` names it and ``v`` is the version of its shape. Tree state, progress, resume, undo and
+Every event is one frozen model; its ``kind`` names it and ``v`` is the version of its shape. Tree state, progress, resume, undo and
 the audit report are folds over these. Long texts are not in an event: it carries the hash under which the body lies in the store.
 """
 
-from functools import cache
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -14,8 +13,6 @@ from pydantic import (
     Field,
     FiniteFloat,
     NonNegativeInt,
-    TypeAdapter,
-    ValidationError,
 )
 
 from workbench.terminal import shown_text
@@ -55,27 +52,51 @@ ShownData = Annotated[dict[str, Any], BeforeValidator(_as_shown)]
 SHAPE = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class EventBase(BaseModel):
+_KINDS: dict[str, type["Event"]] = {}
+
+
+class Event(BaseModel):
+    """What happened to a run, a set of questions or a study; a class that says its kind joins the closed set."""
+
     model_config = SHAPE
+
+    kind: ClassVar[str]
 
     # columns of the log
     node: str | None = None
     trial: int | None = None
 
+    def __init_subclass__(cls, kind: str = "", **how: Any) -> None:
+        super().__init_subclass__(**how)
+        if kind:
+            cls.kind = kind
+            _KINDS[kind] = cls
 
-class AttemptEvent(EventBase):
-    """What happens in one attempt of a trial."""
+
+class Annotation(Event):
+    """What people say of a run. No agent is shown any of it, and no request depends on it."""
+
+
+class StreamEvent(Event):
+    """An event of a set of questions or of a study: streams of their own beside the runs (`Store.streams`)."""
+
+
+class TrialEvent(Event):
+    """What happens in a trial of a leaf."""
 
     node: str
     trial: int
+
+
+class AttemptEvent(TrialEvent):
+    """What happens in one attempt of a trial."""
+
     attempt: int = Field(ge=1)
 
 
-class CallEvent(EventBase):
+class CallEvent(TrialEvent):
     """What happens to one request; attempt 0 is that of what is asked beside attempts."""
 
-    node: str
-    trial: int
     attempt: int = Field(ge=0)
     stage: str
     step: int
@@ -83,7 +104,7 @@ class CallEvent(EventBase):
     request_hash: str
 
 
-class CellEvent(EventBase):
+class CellEvent(StreamEvent):
     """What happens in a cell of a study; ``run`` makes its forecast, "" for an arm without one."""
 
     node: str
@@ -112,7 +133,7 @@ class Follows(BaseModel):
     body: Hash
 
 
-class RunStarted(EventBase):
+class RunStarted(Event, kind="run.started"):
     """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` the pieces left out.
 
     ``quote_key`` makes the marks between which its prompts quote strangers (``workbench.quoting``). ``read_as`` is the reading that the claim
@@ -121,7 +142,6 @@ class RunStarted(EventBase):
     makes of it; ``fan`` the body with that simulation's quantiles. ``follows`` names the run that a review takes up.
     """
 
-    kind: Literal["run.started"] = "run.started"
     statement: Shown
     cutoff: Shown
     cutoff_instant: str
@@ -134,57 +154,50 @@ class RunStarted(EventBase):
     follows: Follows | None = None
 
 
-class TextCut(EventBase):
+class TextCut(Event, kind="text.cut"):
     """People's words on the claim were cut to its cutoff after the run was opened: ``context`` has the texts from here on."""
 
-    kind: Literal["text.cut"] = "text.cut"
     cut: tuple[CutText, ...]
     context: dict[str, str]
 
 
-class NewsSearched(EventBase):
+class NewsSearched(Event, kind="news.searched"):
     """What is new about the claim was searched for before anything was asked of it; ``reason`` says why nothing was read."""
 
-    kind: Literal["news.searched"] = "news.searched"
     news: Hash | None = None
     sources: int = Field(default=0, ge=0)
     reason: Shown = ""
 
 
-class RunResumed(EventBase):
+class RunResumed(Event, kind="run.resumed"):
     """Work on an unfinished run goes on; ``only`` names the nodes that this sitting keeps to, none means all."""
 
-    kind: Literal["run.resumed"] = "run.resumed"
     only: tuple[str, ...] = ()
 
 
-class RunSealed(EventBase):
+class RunSealed(Event, kind="run.sealed"):
     """The isolation level at which this run's kernels start, found by trying it."""
 
-    kind: Literal["run.sealed"] = "run.sealed"
     isolation: str
     refused: tuple[Shown, ...] = ()
 
 
-class TreeExpanded(EventBase):
+class TreeExpanded(Event, kind="tree.expanded"):
     """The analyzer added propositions; ``tree`` is the body of the whole tree after the round."""
 
-    kind: Literal["tree.expanded"] = "tree.expanded"
     tree: Hash
     round: int = Field(ge=1)
 
 
-class TreePlanned(EventBase):
+class TreePlanned(Event, kind="tree.planned"):
     """The tree stands; its leaves may be grounded."""
 
-    kind: Literal["tree.planned"] = "tree.planned"
     tree: Hash
 
 
-class TreeEdited(EventBase):
+class TreeEdited(Event, kind="tree.edited"):
     """A person changed the planned tree before it was grounded."""
 
-    kind: Literal["tree.edited"] = "tree.edited"
     tree: Hash
     base_seq: int
 
@@ -198,13 +211,12 @@ class LookUpRecord(BaseModel):
     body: Hash
 
 
-class NodeSynthesized(EventBase):
+class NodeSynthesized(Event, kind="node.synthesized"):
     """An inner node was combined from its children; ``package`` brings the rule's kind, None for ours.
 
     ``looked_up`` is None where nothing was looked up, also where a node only follows a leaf that was grounded again.
     """
 
-    kind: Literal["node.synthesized"] = "node.synthesized"
     node: str
     rule: dict[str, Any]
     package: str | None = None
@@ -226,13 +238,12 @@ class NumberSpread(BaseModel):
     flips: bool = False
 
 
-class NodeRefitted(EventBase):
+class NodeRefitted(Event, kind="node.refitted"):
     """The synthesizer was asked for a node several times more, to see how far its weights can be trusted; its rule stays.
 
     ``count`` is how often, ``failed`` how many replies were of no use; ``value`` and ``coefficients`` are over the others.
     """
 
-    kind: Literal["node.refitted"] = "node.refitted"
     node: str
     count: int = Field(ge=2)
     failed: NonNegativeInt = 0
@@ -240,8 +251,7 @@ class NodeRefitted(EventBase):
     coefficients: dict[str, NumberSpread] = Field(default_factory=dict)
 
 
-class NodeFailed(EventBase):
-    kind: Literal["node.failed"] = "node.failed"
+class NodeFailed(Event, kind="node.failed"):
     node: str
     reason: Shown
 
@@ -261,7 +271,7 @@ StopReason = Literal[
 ]
 
 
-class RunStopped(EventBase):
+class RunStopped(Event, kind="run.stopped"):
     """The run was stopped before its end; it can be resumed.
 
     ``outage`` is a provider that did not answer for as long as was allowed, ``resources`` a full disk or no descriptors left,
@@ -269,55 +279,48 @@ class RunStopped(EventBase):
     a request that changed since it was answered.
     """
 
-    kind: Literal["run.stopped"] = "run.stopped"
     why: StopReason
     detail: Shown
 
 
-class RunWaiting(EventBase):
+class RunWaiting(Event, kind="run.waiting"):
     """A provider does not answer; the run asks it again and again until it does, or for as long as is allowed."""
 
-    kind: Literal["run.waiting"] = "run.waiting"
     provider: Shown
     reason: Shown
 
 
-class RunContinued(EventBase):
-    kind: Literal["run.continued"] = "run.continued"
+class RunContinued(Event, kind="run.continued"):
     provider: Shown
     seconds: float = Field(ge=0.0)
 
 
-class RunChanged(EventBase):
+class RunChanged(Event, kind="run.changed"):
     """A person resumed the run with other settings; ``changes`` holds the new value of each by its name."""
 
-    kind: Literal["run.changed"] = "run.changed"
     changes: dict[str, Any]
 
 
-class CallAsked(CallEvent):
+class CallAsked(CallEvent, kind="call.asked"):
     """A request is about to be sent to a model. Without a reply in the ledger and without a refusal it is unanswered.
 
     What it may cost at most is charged to the run until it is answered: the provider may have billed it.
     """
 
-    kind: Literal["call.asked"] = "call.asked"
     model: Shown
     worst_usd: float | None = None
     worst_tokens: int = 0
 
 
-class CallUnbilled(CallEvent):
+class CallUnbilled(CallEvent, kind="call.unbilled"):
     """A request that ``call.asked`` announced got no reply and no bill: it was refused, or it never arrived."""
 
-    kind: Literal["call.unbilled"] = "call.unbilled"
     reason: Shown = ""
 
 
-class NodeWaiting(EventBase):
+class NodeWaiting(Event, kind="node.waiting"):
     """A synthesis cannot go on in this sitting, by no fault of its replies; a resumed run takes it up as it stands."""
 
-    kind: Literal["node.waiting"] = "node.waiting"
     node: str
     reason: Shown
 
@@ -326,18 +329,16 @@ class NodeWaiting(EventBase):
 ApprovalSubject = Literal["call", "page", "run"]
 
 
-class ApprovalAsked(AttemptEvent):
+class ApprovalAsked(AttemptEvent, kind="approval.asked"):
     """A step waits until a person has looked at it; ``subject`` is the body with all that would be sent."""
 
-    kind: Literal["approval.asked"] = "approval.asked"
     what: ApprovalSubject
     subject: Hash
 
 
-class ApprovalGiven(AttemptEvent):
+class ApprovalGiven(AttemptEvent, kind="approval.given"):
     """A person's decision on a step; it holds for the subject in all attempts of the trial."""
 
-    kind: Literal["approval.given"] = "approval.given"
     what: ApprovalSubject
     subject: Hash
     verdict: Literal["yes", "no"]
@@ -345,17 +346,15 @@ class ApprovalGiven(AttemptEvent):
     author: Shown
 
 
-class RunFinished(EventBase):
+class RunFinished(Event, kind="run.finished"):
     """The root has a probability."""
 
-    kind: Literal["run.finished"] = "run.finished"
     p: Probability
 
 
-class ScenarioRecorded(EventBase):
+class ScenarioRecorded(Event, kind="scenario.recorded"):
     """An action on a named scenario: ``record`` is a ``synthesis.whatif.scenarios.ScenarioRecord`` as JSON."""
 
-    kind: Literal["scenario.recorded"] = "scenario.recorded"
     record: ShownData
 
 
@@ -372,24 +371,22 @@ class PackageSignature(BaseModel):
     signature: Signature
 
 
-class RunImported(EventBase):
+class RunImported(Event, kind="run.imported"):
     """The run came out of a package, here: its records up to this event are another home's.
 
     The import appends it, so a package cannot leave it out. ``package`` is the hash of the file; ``differing`` says what
     its records contradicted when it was taken in all the same (``anyway``); ``signature`` is one that was right then.
     """
 
-    kind: Literal["run.imported"] = "run.imported"
     package: Hash
     anyway: bool = False
     differing: tuple[Shown, ...] = ()
     signature: PackageSignature | None = None
 
 
-class LeafKept(EventBase):
+class LeafKept(Event, kind="leaf.kept"):
     """A deeper analysis of a leaf failed; it stays a leaf."""
 
-    kind: Literal["leaf.kept"] = "leaf.kept"
     node: str
     reason: Shown
 
@@ -404,38 +401,35 @@ class EvidenceRecord(BaseModel):
     body: Hash | None = None
 
 
-class LeafStarted(AttemptEvent):
+class LeafStarted(AttemptEvent, kind="leaf.started"):
     """An attempt at grounding a leaf began; ``known_calls`` are the data calls of other leaves that it was offered.
 
     ``asked_on`` is the day that its first requests name; a request that goes out on a later day names that one, and is stored so.
     """
 
-    kind: Literal["leaf.started"] = "leaf.started"
     known_calls: tuple[Shown, ...] = ()
     asked_on: str = ""
 
 
-class LeafReopened(EventBase):
+class LeafReopened(Event, kind="leaf.reopened"):
     """A person has a leaf grounded again: its trials get new attempts, their old conclusions stand until then.
 
     ``resynthesis`` is how the propositions above follow: by their stored rules, or by asking the synthesizer again.
     """
 
-    kind: Literal["leaf.reopened"] = "leaf.reopened"
     node: str
     resynthesis: Literal["numeric", "full"] = "numeric"
     author: Shown = ""
     reason: Shown = ""
 
 
-class LeafStep(AttemptEvent):
+class LeafStep(AttemptEvent, kind="leaf.step"):
     """A leaf got a reply that it paid for; terminal and page show its progress from it.
 
     ``number`` counts the requests of the attempt from 1, ``what`` is the stage and how the reply ended if not well,
     ``about`` the heading of what it wrote, or the tool it called.
     """
 
-    kind: Literal["leaf.step"] = "leaf.step"
     number: int = Field(ge=1)
     what: Shown
     about: Shown = ""
@@ -455,14 +449,13 @@ class FindingRecord(BaseModel):
     words: Shown
 
 
-class LeafGrounded(AttemptEvent):
+class LeafGrounded(AttemptEvent, kind="leaf.grounded"):
     """A trial of a leaf reached its conclusion; ``findings`` are its faults although the model stood by it.
 
     ``journal_head`` is the hash of the last line of its closed session's journal: a journal that was written anew, every
     hash in it recomputed, ends otherwise. None where no session was opened.
     """
 
-    kind: Literal["leaf.grounded"] = "leaf.grounded"
     p: Probability
     key_factor: Shown
     report: Hash
@@ -473,37 +466,32 @@ class LeafGrounded(AttemptEvent):
     findings: tuple[FindingRecord, ...] = ()
 
 
-class LeafVerified(EventBase):
+class LeafVerified(TrialEvent, kind="leaf.verified"):
     """A concluded proof was compared with itself and with a re-run from the ledger.
 
     ``findings`` name the cells that show another result each time they are run.
     """
 
-    kind: Literal["leaf.verified"] = "leaf.verified"
-    node: str
-    trial: int
     verified: bool
     differing: tuple[Shown, ...] = ()
     findings: tuple[FindingRecord, ...] = ()
 
 
-class LeafFailed(AttemptEvent):
+class LeafFailed(AttemptEvent, kind="leaf.failed"):
     """An attempt at a leaf ended without a conclusion; ``final`` when no attempt is left in this sitting.
 
     ``gave_up`` is the step of its dialogue that got no usable reply, and the retry at which a later sitting asks there again;
     None where a later sitting begins a new attempt.
     """
 
-    kind: Literal["leaf.failed"] = "leaf.failed"
     reason: Shown
     final: bool
     gave_up: tuple[NonNegativeInt, NonNegativeInt] | None = None
 
 
-class LeafPooled(EventBase):
+class LeafPooled(Event, kind="leaf.pooled"):
     """All trials of a leaf are in; ``p`` is the leaf's value, ``dead`` the number of trials without a conclusion."""
 
-    kind: Literal["leaf.pooled"] = "leaf.pooled"
     node: str
     p: Probability
     key_factor: Shown
@@ -512,10 +500,9 @@ class LeafPooled(EventBase):
     dead: int = Field(default=0, ge=0)
 
 
-class LeafWaiting(AttemptEvent):
+class LeafWaiting(AttemptEvent, kind="leaf.waiting"):
     """An attempt at a leaf cannot go on in this sitting, by no fault of its proof; a resumed run takes it up as it stands."""
 
-    kind: Literal["leaf.waiting"] = "leaf.waiting"
     reason: Shown
 
 
@@ -527,56 +514,51 @@ Instant = Annotated[
 ]
 
 
-class CommentAdded(EventBase):
+class CommentAdded(Annotation, kind="comment.added"):
     """A reviewer commented on one proposition; shown wherever the run is, and covered by a sign-off."""
 
-    kind: Literal["comment.added"] = "comment.added"
     node: str
     text: Shown
     author: Shown = ""
 
 
-class EstimateGiven(EventBase):
+class EstimateGiven(Annotation, kind="estimate.given"):
     """A person's estimate of a proposition, beside the model's answer, which stays; without ``p`` the author takes it back."""
 
-    kind: Literal["estimate.given"] = "estimate.given"
     node: str
     p: OpenProbability | None
     why: Shown = ""
     author: Annotated[Shown, Field(min_length=1)]
 
 
-class NoteAdded(EventBase):
+class NoteAdded(Annotation, kind="note.added"):
     """The analyst's own note on the run, or on one proposition of it, with tags that are set or taken off."""
 
-    kind: Literal["note.added"] = "note.added"
     text: Shown = ""
     tags: tuple[Shown, ...] = ()
     untagged: tuple[Shown, ...] = ()
     author: Shown = ""
 
 
-class OutcomeRecorded(EventBase):
+class OutcomeRecorded(Annotation, kind="outcome.recorded"):
     """The outcome of the claim, or with ``node`` of a leaf; the newest one counts. ``p`` is 1 for yes, 0 for no, between them for a share.
 
     ``day`` is the date of the outcome, ``source`` whether a person says so, a series that the claim is about, or pages that were quoted.
     """
 
-    kind: Literal["outcome.recorded"] = "outcome.recorded"
     p: Probability
     day: Day
     source: Literal["person", "series", "file", "web"] = "person"
     author: Shown = ""
 
 
-class ReviewSigned(EventBase):
+class ReviewSigned(Annotation, kind="review.signed"):
     """Somebody accepts the run, or returns it. The name is typed, not proved: a package's signature proves a key.
 
     ``head`` is the log's before this event, ``tree`` and ``comments`` are hashes of what was reviewed, ``checklist`` has the points
     done; ``attested`` is one hash over all of these, the run, author and verdict.
     """
 
-    kind: Literal["review.signed"] = "review.signed"
     author: Shown
     verdict: Literal["accept", "return"]
     checklist: dict[Shown, bool]
@@ -619,14 +601,13 @@ class ReturnedSignOff(BaseModel):
     at_utc: Instant
 
 
-class ReviewReturned(EventBase):
+class ReviewReturned(Annotation, kind="review.returned"):
     """A review came back: comments, estimates and sign-offs made over this run in another home, out of its package.
 
     ``shared`` counts the events of this log that the reviewer had too; what came after them, no sign-off in here covers.
     The log that was signed is the reviewer's: that each sign-off held over it was checked when the package was read.
     """
 
-    kind: Literal["review.returned"] = "review.returned"
     package: Hash
     shared: int = Field(ge=1)
     comments: tuple[ReturnedComment, ...] = ()
@@ -634,42 +615,38 @@ class ReviewReturned(EventBase):
     sign_offs: tuple[ReturnedSignOff, ...] = ()
 
 
-class LeaksAudited(EventBase):
+class LeaksAudited(Annotation, kind="leaks.audited"):
     """A model of another family read a finished run's texts and reports for facts not known at the cutoff.
 
     ``findings`` is a body: one row per text with the model's verdict, the date rules' and the words that show it.
     """
 
-    kind: Literal["leaks.audited"] = "leaks.audited"
     model: Shown
     findings: Hash
 
 
-class QuestionsImported(EventBase):
+class QuestionsImported(StreamEvent, kind="questions.imported"):
     """A file or a venue's answer was read into a set of questions; ``left_out`` are entries that became none, with the reason."""
 
-    kind: Literal["questions.imported"] = "questions.imported"
     origin: Shown
     form: str
     count: NonNegativeInt
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-class QuestionAdded(EventBase):
+class QuestionAdded(StreamEvent, kind="question.added"):
     """A question entered a set, or a newer text of it; ``node`` is its id."""
 
-    kind: Literal["question.added"] = "question.added"
     node: str
     question: dict[str, Any]
 
 
-class ValueRecorded(EventBase):
+class ValueRecorded(StreamEvent, kind="value.recorded"):
     """The number that resolved a numeric question of a set; the newest one counts.
 
     ``node`` is its target: the question's id, with the horizon where it has several. Its levels are resolved by outcomes.
     """
 
-    kind: Literal["value.recorded"] = "value.recorded"
     node: str
     value: FiniteFloat
     day: Day
@@ -677,14 +654,13 @@ class ValueRecorded(EventBase):
     author: Shown = ""
 
 
-class OutcomeProposed(EventBase):
+class OutcomeProposed(StreamEvent, kind="outcome.proposed"):
     """How a question of a set came out by pages that a model read; no outcome until it is accepted. The newest one counts.
 
     ``answer`` is in the question's own words, "" where nothing settles it; ``sources`` are quoted pages with what code found of each
     (``counts``, ``faults``) and the hash of the ``page``; ``lacking`` says what keeps it from being accepted, "" if nothing does.
     """
 
-    kind: Literal["outcome.proposed"] = "outcome.proposed"
     node: str
     answer: Shown
     day: Day
@@ -694,14 +670,13 @@ class OutcomeProposed(EventBase):
     sources: tuple[ShownData, ...] = ()
 
 
-class ForecastPosted(EventBase):
+class ForecastPosted(StreamEvent, kind="forecast.posted"):
     """What was handed in to a venue: written before it is sent, and again with what came of it.
 
     ``node`` is a question, or with a comment the post that it stands on; ``digest`` is of the forecasts. ``sending`` without a later event
     may have arrived.
     """
 
-    kind: Literal["forecast.posted"] = "forecast.posted"
     node: str
     part: Literal["forecast", "comment"]
     state: Literal["sending", "accepted", "refused"]
@@ -709,10 +684,9 @@ class ForecastPosted(EventBase):
     reason: Shown = ""
 
 
-class ContextGathered(EventBase):
+class ContextGathered(StreamEvent, kind="context.gathered"):
     """The context of a question for every arm as of one time: ``text`` is the body they read, ``record`` the whole with its addresses."""
 
-    kind: Literal["context.gathered"] = "context.gathered"
     node: str
     cutoff: str
     instant: str
@@ -720,22 +694,18 @@ class ContextGathered(EventBase):
     record: Hash
 
 
-class StudyOpened(EventBase):
+class StudyOpened(StreamEvent, kind="study.opened"):
     """A study began, or began again with another budget: its file, its exam and its manifest."""
 
-    kind: Literal["study.opened"] = "study.opened"
     study: dict[str, Any]
     manifest: dict[str, Any]
 
 
-class ForecastBegun(CellEvent):
+class ForecastBegun(CellEvent, kind="forecast.begun"):
     """A cell of a study is in work: ``node`` is the event, ``run`` the run that makes the forecast, "" for an arm without one."""
 
-    kind: Literal["forecast.begun"] = "forecast.begun"
 
-
-class ForecastMade(CellEvent):
-    kind: Literal["forecast.made"] = "forecast.made"
+class ForecastMade(CellEvent, kind="forecast.made"):
     p: Probability
     seconds: float = 0.0
     calls: NonNegativeInt = 0
@@ -743,112 +713,34 @@ class ForecastMade(CellEvent):
     tokens: NonNegativeInt = 0
 
 
-class ForecastMissing(CellEvent):
-    kind: Literal["forecast.missing"] = "forecast.missing"
+class ForecastMissing(CellEvent, kind="forecast.missing"):
     reason: Shown
     calls: NonNegativeInt = 0
     cost_usd: float | None = 0.0
 
 
-class ForecastPromoted(EventBase):
+class ForecastPromoted(StreamEvent, kind="forecast.promoted"):
     """An event of a tournament night gets a tree after the quick pass: by the night's rule, or because a person says so."""
 
-    kind: Literal["forecast.promoted"] = "forecast.promoted"
     node: str
     by: Literal["rule", "person"]
     reason: Shown = ""
 
 
-class StudyAudited(EventBase):
+class StudyAudited(StreamEvent, kind="study.audited"):
     """The leak audit of a study's forecasts; results are shown from here on. ``findings`` have a line each."""
 
-    kind: Literal["study.audited"] = "study.audited"
     checked: NonNegativeInt
     findings: tuple[Shown, ...] = ()
 
 
-#: Events of a set of questions or of a study: streams of their own beside the runs (`Store.streams`).
-StreamEvent = (
-    QuestionsImported
-    | QuestionAdded
-    | ValueRecorded
-    | OutcomeProposed
-    | ForecastPosted
-    | ContextGathered
-    | StudyOpened
-    | ForecastBegun
-    | ForecastMade
-    | ForecastMissing
-    | ForecastPromoted
-    | StudyAudited
-)
-
-Event = Annotated[
-    RunStarted
-    | RunResumed
-    | RunSealed
-    | TreeExpanded
-    | LeafKept
-    | TreePlanned
-    | TreeEdited
-    | LeafReopened
-    | LeafStarted
-    | LeafStep
-    | LeafGrounded
-    | LeafVerified
-    | LeafFailed
-    | LeafPooled
-    | NodeSynthesized
-    | NodeRefitted
-    | NodeFailed
-    | RunStopped
-    | RunWaiting
-    | RunContinued
-    | RunChanged
-    | TextCut
-    | NewsSearched
-    | CallAsked
-    | CallUnbilled
-    | LeafWaiting
-    | NodeWaiting
-    | ApprovalAsked
-    | ApprovalGiven
-    | RunFinished
-    | ScenarioRecorded
-    | RunImported
-    | CommentAdded
-    | EstimateGiven
-    | NoteAdded
-    | OutcomeRecorded
-    | ReviewSigned
-    | ReviewReturned
-    | LeaksAudited
-    | StreamEvent,
-    Field(discriminator="kind"),
-]
-
-#: Events of one trial of a leaf that move its state.
-LeafEvent = LeafStarted | LeafGrounded | LeafVerified | LeafFailed | LeafWaiting
-
-#: People's remarks on a run. No agent is shown any of them, and no request depends on them.
-Annotation = (
-    CommentAdded | EstimateGiven | NoteAdded | OutcomeRecorded | ReviewSigned | ReviewReturned | LeaksAudited
-)
-
 #: Version of the shapes above; events of another are refused.
 VERSION = 1
 
-_MODELS = {model.model_fields["kind"].default: model for model in get_args(get_args(Event)[0])}
-
 
 def parse_event(data: dict[str, Any]) -> Event:
-    """Return the event that ``data`` describes; raises ``pydantic.ValidationError`` on anything else."""
-    try:
-        return cast(Event, _MODELS[data["kind"]].model_validate(data))
-    except (KeyError, TypeError, ValidationError):
-        return _event_adapter().validate_python(data)  # refuses too, in words that name the kind
-
-
-@cache
-def _event_adapter() -> TypeAdapter[Event]:
-    return TypeAdapter(Event)
+    """Return the event that ``data`` describes, its kind among it; raises ``ValueError``, pydantic's where the kind is one."""
+    kind = data.get("kind")
+    if kind not in _KINDS:
+        raise ValueError(f"there is no event of kind {kind!r:.60}")
+    return _KINDS[kind].model_validate({name: value for name, value in data.items() if name != "kind"})

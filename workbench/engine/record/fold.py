@@ -15,14 +15,13 @@ from workbench.engine.record.state import (
     REPEATS,
     EarlierGrounding,
     RunState,
-    TrialState,
     approval_key,
     seconds_between,
 )
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import command, sentence
 from workbench.models.base import PastShare
-from workbench.propositions import Belief, NodeId, Rule, Tree
+from workbench.propositions import Belief, Rule, Tree
 from workbench.quoting import Marks
 from workbench.store import ApiLedger, EventUnreadable, Store, StoredEvent
 from workbench.store import events as ev
@@ -172,7 +171,7 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
         case ev.RunFinished():
             state.finished, state.stopped, state.provider_waiting = True, None, None
             for node in state.reopened:  # a new attempt that came to nothing: the old conclusion stands
-                for key, trial in trials_of(state, node):
+                for key, trial in state.begun(node).items():
                     state.trials[key] = replace(trial, again=False)
             state.reopened.clear()
         case ev.RunImported():
@@ -190,19 +189,11 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             )
         case ev.ScenarioRecorded():
             state.scenarios = state.scenarios.apply(ScenarioRecord.from_json(event.record), stored.seq)
-        case (
-            ev.CommentAdded()
-            | ev.EstimateGiven()
-            | ev.NoteAdded()
-            | ev.OutcomeRecorded()
-            | ev.ReviewSigned()
-            | ev.ReviewReturned()
-            | ev.LeaksAudited()
-        ):
+        case ev.Annotation():
             state.annotations = state.annotations.apply(stored)
         case ev.RunStarted():
             raise EventUnreadable(f"run {stored.run_id} is started twice, at event {stored.seq}")
-        case event if isinstance(event, ev.StreamEvent):
+        case ev.StreamEvent():
             raise EventUnreadable(
                 f"event {stored.seq} of run {stored.run_id} belongs to no run: {event.kind}"
             )
@@ -312,16 +303,9 @@ def apply_to_leaf(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             ].children:  # else direct forecasts, which its rule will pool with its drivers
                 state.tree = state.tree.with_belief(event.node, belief)
             state.pooled[event.node] = event.p
-            for key, trial in trials_of(state, event.node):
+            for key, trial in state.begun(event.node).items():
                 if trial.again:  # it is dead: what it concluded before is not counted beside the new ones
                     state.trials[key] = replace(trial, belief=None, again=False)
-
-
-def trials_of(state: RunState, node: NodeId) -> list[tuple[tuple[NodeId, int], TrialState]]:
-    """Return the trials of a leaf that were begun, with their keys in the state."""
-    # Looked up, not searched for: among ten thousand leaves a search at each would cost more than their grounding.
-    keys = ((node, number) for number in range(1, state.settings.trials_at(node) + 1))
-    return [(key, state.trials[key]) for key in keys if key in state.trials]
 
 
 def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> None:
@@ -331,17 +315,17 @@ def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> Non
         raise EventUnreadable(
             f"event {stored.seq} of run {stored.run_id} reopens {event.node}, no driver with a value"
         )
-    trials = trials_of(state, event.node)
+    trials = state.begun(event.node)
     earlier = EarlierGrounding(
         p=belief.p,
         key_factor=belief.key_factor,
-        attempts=tuple(trial.concluded for _, trial in sorted(trials) if trial.belief),
+        attempts=tuple(trial.concluded for trial in trials.values() if trial.belief),
         reopened_utc=stored.at_utc,
         author=event.author,
         reason=event.reason,
     )
     state.earlier[event.node] = (*state.earlier.get(event.node, ()), earlier)
-    for key, trial in trials:
+    for key, trial in trials.items():
         state.trials[key] = replace(
             trial, again=True, open=False, goes_on=False, gave_up=(), failure=None, seconds=0.0, since=None
         )
@@ -359,10 +343,10 @@ def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> Non
 
 def _stand_still(state: RunState, stored: StoredEvent) -> dict[str, Any]:
     event = stored.event
-    assert isinstance(event, ev.LeafEvent)
+    assert isinstance(event, ev.TrialEvent)
     return {"seconds": state.trial(event.node, event.trial).until(stored.at_utc), "since": None}
 
 
-def _move(state: RunState, event: ev.LeafEvent, **changes: Any) -> None:
+def _move(state: RunState, event: ev.TrialEvent, **changes: Any) -> None:
     key = (event.node, event.trial)
     state.trials[key] = replace(state.trial(*key), **changes)

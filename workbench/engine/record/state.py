@@ -268,10 +268,15 @@ class RunState:
             return approval_line(self.run_id, tuple(self.undecided.values()))
         return self.provider_waiting.reason if self.provider_waiting is not None else None
 
+    def begun(self, node: NodeId) -> dict[tuple[NodeId, int], TrialState]:
+        """Return the trials of a leaf that were begun, by their keys in `trials`, in the order of their numbers."""
+        # Looked up, not searched for: among ten thousand leaves a search at each would cost more than their grounding.
+        keys = ((node, number) for number in range(1, self.settings.trials_at(node) + 1))
+        return {key: self.trials[key] for key in keys if key in self.trials}
+
     def trials_of(self, node: NodeId) -> list[TrialState]:
-        """Return the trials of a leaf that were begun, by number; looked up, since screens ask for each of a thousand leaves."""
-        numbers = range(1, self.settings.trials_at(node) + 1)
-        return [self.trials[node, number] for number in numbers if (node, number) in self.trials]
+        """Return the trials of a leaf that were begun, by number."""
+        return [*self.begun(node).values()]
 
     def verified(self, node: NodeId) -> bool | None:
         """Whether all trials of a leaf were verified; None where one was not looked at yet."""

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from datetime import date
 from typing import Any
@@ -291,41 +291,35 @@ def write_values(questions: Sequence[Question]) -> str:
     )
 
 
-def write_events(questions: Sequence[Question], *, only: set[str] | None = None) -> str:
-    """A row per event as `score`, `exam` and `compare` read them; ``only`` names the events that are written."""
-    extra = list(dict.fromkeys(column for question in questions for column in question.extra))
-    columns = [*EVENT_COLUMNS, *(column for column in extra if column not in EVENT_COLUMNS)]
-    rows = [event_row(question, event) for question in questions for event in events_of(question)]
-    return csv_of(
-        columns,
-        [
-            [row.get(column, "") for column in columns]
-            for row in rows
-            if only is None or row["event_id"] in only
-        ],
-    )
+def write_events(questions: Sequence[Question]) -> str:
+    """A row per event as `score`, `exam` and `compare` read them."""
+    rows = [row for question in questions for row in event_rows(question, events_of(question))]
+    columns = list(dict.fromkeys([*EVENT_COLUMNS, *(name for question in questions for name in question.extra)]))  # fmt: skip
+    return csv_of(columns, [[row.get(column, "") for column in columns] for row in rows])
 
 
-def event_row(question: Question, event: QuestionEvent) -> dict[str, str]:
-    """Return an event as a row of such a file."""
-    return {
-        **question.extra,
-        "event_id": event.id,
-        "question_key": question.id,
-        "source": question.source,
-        "question_type": question.question_type,
-        "category": question.category or "none",
-        "forecast_due_date": question.asked_on,
-        "resolution_date": event.horizon,
-        "horizon_days": _days_between(question.asked_on, event.horizon),
-        "outcome": "" if event.outcome is None else f"{event.outcome:g}",
-        "crowd": "" if event.crowd is None else repr(event.crowd),
-        "volume": "" if question.volume is None else repr(question.volume),
-        "question": event.statement,
-        "part": event.part,
-        "url": question.url,
-        **outcome_columns(question).get(event.id, {}),
-    }
+def event_rows(question: Question, events: Iterable[QuestionEvent]) -> Iterator[dict[str, str]]:
+    """Yield events of a question as rows of such a file."""
+    sets = outcome_columns(question)
+    for event in events:
+        yield {
+            **question.extra,
+            "event_id": event.id,
+            "question_key": question.id,
+            "source": question.source,
+            "question_type": question.question_type,
+            "category": question.category or "none",
+            "forecast_due_date": question.asked_on,
+            "resolution_date": event.horizon,
+            "horizon_days": _days_between(question.asked_on, event.horizon),
+            "outcome": "" if event.outcome is None else f"{event.outcome:g}",
+            "crowd": "" if event.crowd is None else repr(event.crowd),
+            "volume": "" if question.volume is None else repr(question.volume),
+            "question": event.statement,
+            "part": event.part,
+            "url": question.url,
+            **sets.get(event.id, {}),
+        }
 
 
 def _days_between(start: str, end: str) -> str:

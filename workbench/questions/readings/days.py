@@ -424,16 +424,16 @@ def _counted_from(match: _Match, today: date) -> date:
     return after(today, 2 * count, "week") if unit == "fortnight" else after(today, count, unit)
 
 
-def _over(match: _Match, text: Text, today: date) -> Window:
+def _over(text: Text, today: date, match: _Match) -> Window:
     once, always = _SOME.match(match[0]) is not None, "throughout" in match[0]
     return Window(kind="during", end=_counted_from(match, today), once=once, always=always)
 
 
-def _later(match: _Match, text: Text, today: date) -> Window:
+def _later(text: Text, today: date, match: _Match) -> Window:
     return Window(kind="on", end=_counted_from(match, today))
 
 
-def _on_the_week(match: _Match, text: Text, today: date) -> Window:
+def _on_the_week(text: Text, today: date, match: _Match) -> Window:
     # "Up on the week": since the close of the week before.
     week = period_of(today, match["unit"])
     return Window(kind="since", end=week.before, start=week.last)
@@ -456,7 +456,7 @@ _RELEASES = (
 )  # fmt: skip
 
 
-def _meeting(match: _Match, text: Text, today: date) -> Window | None:
+def _meeting(text: Text, today: date, match: _Match) -> Window | None:
     month = match.groupdict().get("m")
     if today < date(FOMC[0].year, 1, 1):
         return None
@@ -466,7 +466,7 @@ def _meeting(match: _Match, text: Text, today: date) -> Window | None:
     return day and Window(kind="next_meeting", end=day)  # type: ignore[return-value]
 
 
-def _release(match: _Match, text: Text, today: date) -> Window:
+def _release(text: Text, today: date, match: _Match) -> Window:
     # A month's figure comes out about the middle of the next month; jobs on its first Friday.
     early = re.search("jobs|payroll|nfp|employment", text.plain) is not None
     return Window(kind="next_release", end=period_of(today, "month", -1 if today.day < (7 if early else 13) else 0).last)  # fmt: skip
@@ -475,7 +475,7 @@ def _release(match: _Match, text: Text, today: date) -> Window:
 _UNTIL = r"at any (?:point|time) (?:before|during|in|by|until)|at some (?:point|stage) (?:in|during|before|by|over)|(?:any ?time|some ?time|(?:at least )?once) (?:before|during|in|by|through|until|this|over)|by the time|all through|by or before|on or before|(?:no|not) later than|prior to|ahead of|this side of|before|by|through to|through|thru|until|till|up to|up until|within|during|throughout|over the course of|over|in the course of|in|into|for|on|as of|at|come|this|all of|all|for all of|(?:for |over |through )?(?:the )?(?:whole|entirety|duration|length|full length|entire) (?:of)?|@|between now and|from (?:now|here|today) (?:to|until|till|through)|when|of"
 
 
-def _between(match: _Match, text: Text, today: date) -> Window:
+def _between(text: Text, today: date, match: _Match) -> Window:
     first, last = text.at(match.start("a")).value, text.at(match.start("b")).value
     longer = first.period is not None and (first.period.last - first.period.first).days > 31
     if last.recurs:
@@ -488,7 +488,7 @@ def _between(match: _Match, text: Text, today: date) -> Window:
     return Window(kind="during", start=since, end=last.end, from_month=first.period.last if months else None, notes=first.notes + last.notes, full=last.full)  # fmt: skip
 
 
-def _since(match: _Match, text: Text, today: date) -> Window:
+def _since(text: Text, today: date, match: _Match) -> Window:
     found: Window = text.at(match.start("p")).value
     known = found.recurs == "week" or re.search(r"\b(?:its|their|close|level|value)\b", match[0])
     if found.end > today and found.recurs and not found.period and known:
@@ -496,7 +496,7 @@ def _since(match: _Match, text: Text, today: date) -> Window:
     return Window(kind="since", end=found.end, period=found.period, notes=found.notes, full=found.full, recurs=found.recurs)  # fmt: skip
 
 
-def _as_its_word_says(match: _Match, text: Text, today: date) -> Window:
+def _as_its_word_says(text: Text, today: date, match: _Match) -> Window:
     piece = text.at(match.start("p"))
     word = (match["word"] or "").strip()
     if word in ("until", "till") and re.search(r"\b(?:not|never)\b", text.plain[: match.start()]):
@@ -504,7 +504,7 @@ def _as_its_word_says(match: _Match, text: Text, today: date) -> Window:
     return _meaning(word, piece.value, text.plain[piece.start : piece.end], today)
 
 
-def _at_its_close(match: _Match, text: Text, today: date) -> Window:
+def _at_its_close(text: Text, today: date, match: _Match) -> Window:
     found: Window = text.at(match.start("p")).value
     return replace(found, kind="on", start=found.period.before if found.period else None)
 
@@ -514,7 +514,7 @@ _ANY_TIME = r"(?:(?:at )?(?:any|some) ?(?:point|time|stage) |any ?time |some ?ti
 _SO_MANY = rf"(?:{_COUNT}|an?|one)(?: calendar)?"
 _CLOSES = "|".join(f"(?<={verb} )" for verb in ("close", "closes", "end", "ends", "finish", "finishes", "settle", "settles", "closing", "ending", "finishing", "closes out", "ends off", "close out"))  # fmt: skip
 
-_Says = Callable[[_Match, Text, date], Window | None]
+_Says = Callable[[Text, date, _Match], Window | None]
 #: Releases and meetings; before series, which they name too.
 EVENTS: tuple[tuple[str, _Says], ...] = (*((each, _meeting) for each in _MEETINGS), *((each, _release) for each in _RELEASES))  # fmt: skip
 #: What is counted from today: "within 90 days", "in three months", "over the next year".
@@ -545,7 +545,7 @@ WINDOWS: tuple[tuple[str, _Says], ...] = (
 def take_windows(text: Text, rules: Sequence[tuple[str, _Says]], today: date) -> None:
     """Take what a table of windows has patterns for, as pieces ``W``."""
     for pattern, says in rules:
-        text.find(pattern, "W", partial(says, text=text, today=today))
+        text.find(pattern, "W", partial(says, text, today))
 
 
 def before(found: Window, day: date) -> Window:

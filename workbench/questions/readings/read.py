@@ -44,7 +44,7 @@ from workbench.questions.readings.relations import (
     uncertain,
 )
 from workbench.questions.readings.slots import ClaimReading, Form, Readings, Slot, reading_of
-from workbench.questions.readings.tokens import take_marks, text_of
+from workbench.questions.readings.tokens import Piece, take_marks, text_of
 
 #: Where series come from; a source that is added here is asked for names that a text may mean.
 SOURCES = ("embedded",)
@@ -159,33 +159,35 @@ class _Draft:
         self.text = text_of(self.written)
         self.notes += self.text.notes
         inverse = self._take_slots()
-        pieces = Pieces(self.text.in_order(two=len(self.names) == 2))
-        self.pieces = pieces
+        self.pieces = pieces = self._pieces()
         says_much = pieces.said("A", "mean", "record high", "record low")
         if not self.names and says_much and any(_SLOTS["relation"](piece.kind) for piece in pieces.all):
             name = named_otherwise(self.text)
             if name is not None:
                 self.names, self.unsettled["name"] = [name], 1
                 self.notes.append(f"no series is known as {name.article!r}; it is taken as a name")
-                pieces = self.pieces = Pieces(self.text.in_order(two=len(self.names) == 2))
-        main, base = self._windows(pieces)
-        stated = self._relations(pieces, inverse)
-        self._match(pieces)
-        if not stated and (pieces.said("hole", "between") or "to" in pieces) and not pieces.said("A", "turn"):
-            self.missing.append("level")
-        if main is None and not any(piece.kind == "W" for piece in pieces.all) and re.search(r"\bnext (?=S)", self.text.masked) and self.names and self.names[0].monthly:  # fmt: skip
+                self.pieces = pieces = self._pieces()
+        main, base = self._windows()
+        stated = self._relations(inverse)
+        self._match()
+        if main is None and not pieces.said("W") and re.search(r"\bnext (?=S)", self.text.masked) and self.names and self.names[0].monthly:  # fmt: skip
             main = Window(kind="next_release", end=period_of(self.today, "month").last)
-        if not self.names:
-            self.missing.append("series")
-        if not stated:
-            self.missing.append("relation")
-        if main is None and base is None:
-            self.missing.append("window")
-        stated = self._certain(pieces, stated)
+        placeless = pieces.said("hole", "between", "to") and not pieces.said("A", "turn")
+        holes: dict[Slot, bool] = {
+            "level": not stated and placeless,
+            "series": not self.names,
+            "relation": not stated,
+            "window": main is None and base is None,
+        }
+        self.missing += [slot for slot, missing in holes.items() if missing]
+        stated = self._certain(stated)
         if stated and self.names and (main is not None or base is None):
             self._place(stated, main, base)
         if not self.readings and not self.missing and not self.leftover:
             self.missing.append("relation")
+
+    def _pieces(self) -> Pieces:
+        return Pieces(self.text.in_order(two=len(self.names) == 2))
 
     def form(self) -> Form:
         """The plainest claim, filled as far as this text got."""
@@ -282,25 +284,25 @@ class _Draft:
             self.notes.append(f"{written!r} is read as {name.source}, {name.article}")
         return name
 
-    def _windows(self, pieces: Pieces) -> tuple[Window | None, Window | None]:
+    def _windows(self) -> tuple[Window | None, Window | None]:
         """The window that is asked about, and the one that changes are measured from."""
         today = self.today
-        days: list[Window] = [piece.value for piece in pieces.all if piece.kind == "W"]
-        count = pieces.first("count")
+        days: list[Window] = [piece.value for piece in self.pieces.of("W")]
+        count = self.pieces.first("count")
         if count is not None and count.value.of:
             days.append(_counted_days(count.value, today, monthly=bool(self.names) and self.names[0].monthly))
-        if (length := pieces.first("length")) is not None:
+        if (length := self.pieces.first("length")) is not None:
             days = _volatile_days(days, length.value, today)
         main = [each for each in days if each.kind != "since"]
         base = next((each for each in days if each.kind == "since"), None)
         if base is not None and base.start is not None and not main:
             main, base = [replace(base, kind="on", start=base.end, end=base.start)], None
-        if base is None and (base := self._month_before(pieces)) is not None:
+        if base is None and (base := self._month_before()) is not None:
             main = [each for each in main if each.start == base.end]
         ends = {each.end for each in main}
         if len(ends) > 1 and not (count is not None and count.value.of):
             main.sort(key=lambda each: each.kind == "during")
-            self.leftover.append(" ... ".join(self.text.words(piece.start, piece.end) for piece in pieces.all if piece.kind == "W" and piece.value.end != main[0].end))  # fmt: skip
+            self.leftover.append(" ... ".join(self._words(piece) for piece in self.pieces.of("W") if piece.value.end != main[0].end))  # fmt: skip
             self.unsettled["words"] = 1
         if main and base and base.end >= main[0].end:
             base = before(base, main[0].end)
@@ -312,34 +314,34 @@ class _Draft:
             )
         return (main[0] if main else None), base
 
-    def _month_before(self, pieces: Pieces) -> Window | None:
+    def _month_before(self) -> Window | None:
         """What changes are measured from in "grow in October by 150,000 over September"; it ends where the other window starts."""
-        windows = [piece for piece in pieces.all if piece.kind == "W" and piece.value.kind == "during"]
+        windows = [piece for piece in self.pieces.of("W") if piece.value.kind == "during"]
         for piece in windows:
-            if self.text.plain.startswith("over ", piece.start) and pieces.before(piece, "A"):
+            if self.text.plain.startswith("over ", piece.start) and self.pieces.before(piece, "A"):
                 for other in windows:
                     month = before(piece.value, other.value.end)
                     if month.end == other.value.start:
                         return replace(month, kind="since")
         return None
 
-    def _relations(self, pieces: Pieces, inverse: bool) -> list[Relation]:
+    def _relations(self, inverse: bool) -> list[Relation]:
         name = self.names[0] if self.names else SeriesName(ref="", article="")
-        stated = relations(pieces, series=len(self.names), kind=name.kind, usual=name.usual)
-        moves = pieces.first("moves")
+        stated = relations(self.pieces, series=len(self.names), kind=name.kind, usual=name.usual)
+        moves = self.pieces.first("moves")
         if moves and stated and stated[0].way and name.ref == "federal funds rate":
             self.notes.append("a move is read as a quarter of a percentage point")
             now = re.search("more|another|further|additional|again", self.text.plain[moves.start : moves.end]) is not None  # fmt: skip
             stated = [Relation(name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * moves.value, unit="pp"), way=stated[0].way, now=now, never=stated[0].never)]  # fmt: skip
-        if name.ref == "US recession indicator" and not stated and "not" not in pieces:
+        if name.ref == "US recession indicator" and not stated and "not" not in self.pieces:
             stated = [Relation(name="touch", comparison="at_least", level=Amount(value=1))]
         return [mirrored(each) for each in stated] if inverse else stated
 
-    def _match(self, pieces: Pieces) -> None:
+    def _match(self) -> None:
         """Which words each slot was read from, and those that no slot took."""
         for slot, says in _SLOTS.items():
             spans: list[tuple[int, int]] = []
-            for piece in (piece for piece in pieces.all if says(piece.kind)):
+            for piece in (piece for piece in self.pieces.all if says(piece.kind)):
                 if slot == "relation" and spans and piece.start == spans[-1][1] + 1:
                     spans[-1] = (spans[-1][0], piece.end)
                 else:
@@ -347,60 +349,66 @@ class _Draft:
             if spans:
                 between = " ... " if slot == "relation" else ", "
                 self.matched[slot] = between.join(self.text.words(*span) for span in spans)
-        self.leftover += self._unplaced(pieces, "?", "turn", "impossible", "out of")
+        self.leftover += self._unplaced("?", "turn", "impossible", "out of")
 
-    def _unplaced(self, pieces: Pieces, *kinds: str) -> list[str]:
+    def _unplaced(self, *kinds: str) -> list[str]:
         """Words of no part, as they were typed; what a hyphen joins is one."""
         said: list[str] = []
         last = -2
-        for piece in pieces.all:
-            if piece.kind in kinds:
-                if piece.start == last + 1 and self.text.written[self.text.spans[last][0]] == "-":
-                    said[-1] = f"{said[-1]}-{self.text.words(piece.start, piece.end)}"
-                else:
-                    said.append(self.text.words(piece.start, piece.end))
-                last = piece.end
+        for piece in self.pieces.of(*kinds):
+            if piece.start == last + 1 and self._hyphen_at(last):
+                said[-1] = f"{said[-1]}-{self._words(piece)}"
+            else:
+                said.append(self._words(piece))
+            last = piece.end
         return said
 
-    def _certain(self, pieces: Pieces, stated: list[Relation]) -> list[Relation]:
+    def _words(self, piece: Piece) -> str:
+        return self.text.words(piece.start, piece.end)
+
+    def _hyphen_at(self, place: int) -> bool:
+        return self.text.written[self.text.spans[place][0]] == "-"
+
+    def _certain(self, stated: list[Relation]) -> list[Relation]:
         """What is still stated beside words of no part; where it is not all, it is asked."""
-        if not stated:
-            if pieces.said("out of") or len([1 for piece in pieces.all if piece.kind == "A"]) > 1:
+        pieces, levels, unknown = self.pieces, self.pieces.of("A"), self._unplaced("?")
+        if not stated or self._is_two_claims(stated[0]):
+            if len(levels) > 1 or (not stated and pieces.said("out of")):
                 self.notes.append(TWO_CLAIMS)
             return []
-        relation = stated[0]
-        used = [each for each in (relation.level, relation.upper) if each]
-        levels = [piece for piece in pieces.all if piece.kind == "A"]
-        spare = [piece for piece in levels if not any(abs(piece.value.value) == abs(each.value) for each in used)] if relation.name not in ("level", "touch") or len(levels) > max(1, len(used)) else []  # fmt: skip
-        if (
-            (pieces.said("out of", "leave") and len(levels) > 1)
-            or ("nor" in pieces and relation.comparison != "between")
-            or "turn" in pieces
-            or "impossible" in pieces
-        ):
-            if len(levels) > 1:
-                self.notes.append(TWO_CLAIMS)
-            return []
-        unknown = self._unplaced(pieces, "?")
-        if len(unknown) > 3 or len(self.names) > 2:
-            return []
+        # "52-week": a number of something that was not understood is no level
         ends = {piece.end for piece in levels}
-        if any(piece.kind == "?" and piece.start - 1 in ends and self.text.written[self.text.spans[piece.start - 1][0]] == "-" for piece in pieces.all):  # fmt: skip
-            return []  # "52-week": a number of something that was not understood is no level
-        joins = relation.name not in ("first", "relative", "move", "unchanged") and relation.comparison != "between" and pieces.said("and", "or")  # fmt: skip
-        if joins and _two_predicates(pieces):
-            if len(levels) > 1:
-                self.notes.append(TWO_CLAIMS)
-            return []
-        if unknown and "window" in self.missing:
+        measures = any(
+            piece.start - 1 in ends and self._hyphen_at(piece.start - 1) for piece in pieces.of("?")
+        )
+        much = len(unknown) > 3 or len(self.names) > 2 or (unknown and "window" in self.missing)
+        if measures or much:
             return []
         if unknown:
-            self.notes.append(f"ignored: {', '.join(map(repr, self._unplaced(pieces, '?')))}")
-        if sum(piece.kind == "not" for piece in pieces.all) > 1 or ("leave" in pieces and levels):
-            self.unsettled["words"] = 1
-        if unknown or joins or spare or len(stated) > 1 or uncertain(relation, pieces):
+            self.notes.append(f"ignored: {', '.join(map(repr, unknown))}")
+        relation = stated[0]
+        used = [abs(each.value) for each in (relation.level, relation.upper) if each]
+        spare = any(abs(piece.value.value) not in used for piece in levels)
+        if relation.name in ("level", "touch") and len(levels) <= max(1, len(used)):
+            spare = False
+        negated_twice = len(pieces.of("not")) > 1 or (pieces.said("leave") and levels)
+        if unknown or spare or negated_twice or len(stated) > 1 or self._joined_by_and(relation) or uncertain(relation, pieces):  # fmt: skip
             self.unsettled["words"] = 1
         return stated
+
+    def _is_two_claims(self, relation: Relation) -> bool:
+        """Whether what is above and what is below a level is asked in one, two things are said of a series, or words turn it into another."""
+        pieces = self.pieces
+        outside = pieces.said("out of", "leave") and len(pieces.of("A")) > 1
+        neither = pieces.said("nor") and relation.comparison != "between"
+        turned = pieces.said("turn", "impossible")  # "either above 90 or below 50"
+        return outside or neither or turned or (self._joined_by_and(relation) and _two_predicates(pieces))
+
+    def _joined_by_and(self, relation: Relation) -> bool:
+        has_two = (
+            relation.name in ("first", "relative", "move", "unchanged") or relation.comparison == "between"
+        )
+        return not has_two and self.pieces.said("and", "or")
 
     def _place(self, stated: Sequence[Relation], main: Window | None, base: Window | None) -> None:
         names, today = tuple(self.names[:2]), self.today

@@ -80,6 +80,10 @@ class Pieces:
         """The first piece of one of these kinds."""
         return next((piece for piece in self.all if piece.kind in kinds), None)
 
+    def of(self, *kinds: str) -> list[Piece]:
+        """All pieces of these kinds."""
+        return [piece for piece in self.all if piece.kind in kinds]
+
     def said(self, *kinds: str) -> bool:
         """Whether a piece of one of these kinds is there."""
         return self.first(*kinds) is not None
@@ -152,8 +156,8 @@ class _Words:
         self.moved = (verb or adjective or Piece("", 0, 0, "")).value
         self.verb_way: Way = verb.kind if verb else ""  # type: ignore[assignment]
         self.way: Way = self.verb_way or (_WAYS[adjective.kind] if adjective else "")
-        windows = [piece.value for piece in pieces.all if piece.kind == "W"]
-        self.never = sum(piece.kind == "not" for piece in pieces.all) % 2 == 1
+        windows = [piece.value for piece in pieces.of("W")]
+        self.never = len(pieces.of("not")) % 2 == 1
         self.once = self.has("once", *_STEPS, "record high", "record low") or any(
             each.once for each in windows
         )
@@ -211,7 +215,7 @@ _OF_SIZE = ("more than", "less than", "at least", "at most", "no more than", "up
 
 def _comparison(pieces: Pieces) -> tuple[Piece | None, str]:
     """The words of a comparison; "or more" after a number turns "above" into "at least"."""
-    plus = (Piece("or more", 0, 0) for piece in pieces.all if piece.kind == "A" and piece.value.plus)
+    plus = (Piece("or more", 0, 0) for piece in pieces.of("A") if piece.value.plus)
     suffix = pieces.first("or more", "or less") or next(plus, None)
     found = next((piece for kind in ("at least", "at most", "above", "over", "below") if (piece := pieces.first(kind))), None)  # fmt: skip
     if found is not None and found.kind == "at least":
@@ -225,7 +229,7 @@ def _comparison(pieces: Pieces) -> tuple[Piece | None, str]:
 
 def _levels(pieces: Pieces) -> list[tuple[Piece, Amount]]:
     """The numbers that are levels: not where it stands now ("up from 4.4 %")."""
-    found = [(piece, piece.value) for piece in pieces.all if piece.kind == "A"]
+    found = [(piece, piece.value) for piece in pieces.of("A")]
     if len(found) > 1 and "between" not in pieces:
         return [each for each in found if not pieces.before(each[0], "from")] or found
     return found

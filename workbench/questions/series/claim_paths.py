@@ -1,17 +1,21 @@
-"""The chance of a claim of the grammar, from the paths of its series as it was known at a cutoff: one forecaster for every face."""
+"""The chance of a claim of the grammar and its fan, from the paths of its series as it was known at a cutoff: one forecaster for every face."""
 
 import hashlib
 from collections.abc import Mapping
+from datetime import date, timedelta
 from threading import Lock
+from typing import Any
 
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.leaf_forecast import LeafForecast, forecast_reading, held, reading_paths
-from workbench.forecasts.reading import chance
+from workbench.forecasts.reading import Reading, chance
+from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Paths
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, claim_histories, claim_history, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.questions.series.series_quantity import fan_of
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import ScienceError
 
@@ -79,3 +83,57 @@ class ClaimPaths:
                 self._drawn.pop(next(iter(self._drawn)))
             self._drawn[key] = paths
         return self._drawn[key]
+
+
+def claim_fan(
+    claim: Claim, rows: Mapping[str, Rows], *, paths: ClaimPaths | None = None
+) -> dict[str, Any] | None:
+    """Return the fan of a claim's series (the ratio of its two) through its end, as `workbench.views.fan_chart` draws it.
+
+    ``paths``: those that its chance was read from, where they are drawn already.
+    """
+    claim = settle(claim, rows)
+    try:
+        simulated = (paths or ClaimPaths()).paths(claim, rows)
+    except ScienceError:  # too short a history, or no value is to come: the claim has its other models
+        return None
+    return {
+        **series_facts(claim),
+        **fan_of(simulated),
+        "levels": claim_levels(claim_reading(claim), simulated.known),
+        "outcome": None,
+    }
+
+
+def series_facts(claim: Claim) -> dict[str, Any]:
+    """Return the name and unit of a claim's series, and the day that decides the claim."""
+    name = claim.about.article.removeprefix("the ")
+    return {
+        "series": f"{name} / {claim.against.article.removeprefix('the ')}" if claim.against else name,
+        "unit": "" if claim.other else claim.about.unit,
+        "on": claim.end.isoformat(),
+    }
+
+
+def claim_levels(reading: Reading, history: History) -> list[float]:
+    """Return the values of the series that a claim asks about, for lines across its chart."""
+    if reading.statistic not in ("last", "highest", "lowest"):
+        return []
+    bounds = [
+        bound for bound in (reading.level, reading.upper) if bound is not None and abs(bound) < float("inf")
+    ]
+    if reading.transformation == "value":
+        return bounds
+    if reading.transformation not in ("change", "growth"):
+        return []
+    before = history if reading.start is None else through(history, reading.start)
+    base = float(before.values[-1])
+    if reading.transformation == "change":
+        return [base + bound for bound in bounds]
+    # Percent of the size, as `workbench.forecasts.reading` counts growth.
+    return [base + abs(base) * bound / 100 for bound in bounds]
+
+
+def through(history: History, day: date) -> History:
+    """Return a history through a day, which is included."""
+    return history.before(day + timedelta(days=1))

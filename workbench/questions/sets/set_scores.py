@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.questions.formats.question_tables import EVENT_COLUMNS, event_row
+from workbench.questions.formats.question_tables import EVENT_COLUMNS, event_rows
 from workbench.questions.grammar import series_of_statement
 from workbench.questions.question import (
     Question,
@@ -40,7 +40,7 @@ def events_table(
     ties its luck to others'.
     """
     events = asked_events if asked else events_of
-    rows = [event_row(question, event) for question in questions for event in events(question)]
+    rows = [row for question in questions for row in event_rows(question, events(question))]
     table = pd.DataFrame(rows)
     # all but where the outcomes of no question exclude or imply each other
     columns = [name for name in EVENT_COLUMNS if name not in _CHAINED or name in table]
