@@ -26,8 +26,8 @@ from workbench.science.comparing.mean_intervals import (
 )
 from workbench.science.comparing.return_intervals import return_intervals
 from workbench.science.comparing.score_intervals import interval_card
+from workbench.science.scoring.betting import whole_dollar
 from workbench.science.scoring.market import returns_of
-from workbench.science.scoring.positions import whole_dollar
 from workbench.science.scoring.scorecard import Difficulty, difficulty_of, scorecard
 from workbench.science.scoring.utility import TaskValues, task_values
 from workbench.science.table_cells import StrArray

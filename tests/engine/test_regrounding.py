@@ -65,7 +65,7 @@ def test_a_new_attempt_replaces_the_value_and_its_ancestors_follow_without_a_req
     }
     assert moved == set(before.tree.ancestors(leaf))
     # the old is on record: its event, its number in the document, and a check of the new one holds
-    old = [row.event.p for row in store.events(run_id, kinds=("leaf.grounded",)) if row.event.node == leaf]  # type: ignore[union-attr]
+    old = [row.event.p for row in store.events(run_id, kinds=("leaf.grounded",)) if row.event.node == leaf]  # type: ignore[attr-defined]
     assert old == [pytest.approx(belief_of(before.tree[leaf].statement)), 0.9]
     document = view(store, run_id).document()
     row = next(node for node in document["nodes"] if node["id"] == leaf)

@@ -20,7 +20,7 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.judges import DIMENSIONS, Judgement, Recall, parse_leaks
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.science.comparing.rates import rate_over_runs, wilson_interval
+from workbench.science.comparing.mean_intervals import rate_over_runs, wilson_interval
 from workbench.store import Store
 from workbench.store import events as ev
 

@@ -93,9 +93,9 @@ def test_the_smallest_number_of_forecasts_is_enough_and_fewer_is_not(fit: Callab
     fit(p * 2, o * 2)
     with pytest.raises(TooFewError, match="9 resolved forecasts, calibration wants at least 10"):
         fit((p * 2)[:9], (o * 2)[:9])
-    fit(p, o, minimum=5)
+    fit_calibration(p, o, minimum=5)
     with pytest.raises(TooFewError):
-        fit(p, o, minimum=6)
+        fit_calibration(p, o, minimum=6)
 
 
 def test_what_cannot_be_calibrated_is_refused() -> None:

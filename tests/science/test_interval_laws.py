@@ -74,7 +74,7 @@ def test_what_is_flipped_has_the_score_for_its_mean(seed: int, monkeypatch: pyte
     monkeypatch.setattr(
         intervals,
         "share_interval",
-        lambda hits, clusters, *, weights=None, level: [float(np.average(hits, weights=weights))] * 2,
+        lambda hits, clusters, *, weights=None: [float(np.average(hits, weights=weights))] * 2,
     )
     p, events = example(seed)
     rows = np.arange(len(p))[3:]

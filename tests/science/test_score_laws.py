@@ -1,4 +1,4 @@
-"""Laws of the scores, cross-checks against other libraries, and the worked numbers of the papers."""
+"""Laws of the scores, also by step (BLF, Fig. 12), cross-checks against other libraries, and the worked numbers of the papers."""
 
 import math
 from fractions import Fraction
@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from workbench.science.comparing.mean_intervals import loss_interval
+from workbench.science.comparing.mean_intervals import Resampling, loss_interval
+from workbench.science.comparing.trajectories import step_scores
 from workbench.science.errors import DomainError
 from workbench.science.scoring.adjusted import (
     adjusted_brier,
     market_difficulty,
     question_difficulty,
 )
-from workbench.science.scoring.breakdown import by_category, lead_time_curve, rebalance
+from workbench.science.scoring.breakdown import lead_time_curve, rebalance
 from workbench.science.scoring.calibration_error import (
     bin_of,
     brier_parts,
@@ -28,8 +29,8 @@ from workbench.science.scoring.scores import (
     accuracy,
     brier,
     brier_index,
+    brier_scores,
     confidence,
-    event_weighted_brier,
     event_weights,
     index_of,
     log_loss,
@@ -56,14 +57,14 @@ def test_ranges_and_the_flip_of_yes_and_no(pair: tuple[np.ndarray, np.ndarray]) 
     assert 0.5 <= confidence(p) <= 1
 
 
-@given(PAIRS, st.integers(1, 25), st.sampled_from(["width", "quantile"]))
+@given(PAIRS, st.integers(1, 25))
 def test_the_parts_of_a_brier_score_make_that_of_binned_forecasts(
-    pair: tuple[np.ndarray, np.ndarray], bins: int, how: str
+    pair: tuple[np.ndarray, np.ndarray], bins: int
 ) -> None:
     """Murphy (1973): reliability - resolution + uncertainty, each forecast set to the mean of its bin."""
     p, o = pair
-    parts = brier_parts(p, o, bins=bins, how=how)  # type: ignore[arg-type]
-    codes = bin_of(p, bins=bins, how=how)  # type: ignore[arg-type]
+    parts = brier_parts(p, o, bins=bins)
+    codes = bin_of(p, bins=bins)
     means = np.array([p[codes == code].mean() for code in codes])
     assert parts.reliability - parts.resolution + parts.uncertainty == pytest.approx(
         brier(means, o), abs=1e-12
@@ -117,7 +118,6 @@ def test_perfect_and_hopeless() -> None:
     assert brier_index([0, 1], [1, 0]) == 0
     assert brier_index([0.5] * 3, [1, 0, 1]) == 50 and metaculus_baseline([0.5] * 3, [1, 0, 1]) == 0
     assert accuracy([0.5, 0.5], [1, 0]) == 0.5  # deciding nothing is right half the time
-    assert accuracy([0.6], [1], threshold=0.7) == 0
     assert metaculus_scores([0.0], [1])[0] == pytest.approx(100 * (1 + np.log2(1e-3)))
     assert np.isfinite(log_loss([0.0], [1]))
 
@@ -136,8 +136,6 @@ def test_against_scikit_learn_and_scoringrules() -> None:
     assert log_loss(p, o) == pytest.approx(sk_log_loss(o, p), abs=1e-12)
     assert log_loss(p, o) == pytest.approx(float(np.mean(scoringrules.log_score(o, p))), abs=1e-9)
     assert accuracy(p, o) == pytest.approx(accuracy_score(o, p > 0.5))
-    weights = rng.random(500)
-    assert brier(p, o, weights) == pytest.approx(brier_score_loss(o, p, sample_weight=weights), abs=1e-12)
     observed, forecast = calibration_curve(o, p, n_bins=10, strategy="uniform")
     ours = reliability(p, o)
     assert np.allclose(ours.observed, observed) and np.allclose(ours.forecast, forecast)
@@ -150,9 +148,10 @@ def test_against_scikit_learn_and_scoringrules() -> None:
 def test_events_count_once_whatever_their_size(pair: tuple[np.ndarray, np.ndarray]) -> None:
     p, o = pair
     single = np.arange(len(p))
-    assert event_weighted_brier(p, o, single) == pytest.approx(brier(p, o))
-    assert event_weighted_brier(np.r_[p, p], np.r_[o, o], np.r_[single, single]) == pytest.approx(brier(p, o))
-    assert event_weights(np.r_[single, single]).sum() == pytest.approx(len(p))
+    assert (event_weights(single) == 1).all()
+    twice = event_weights(np.r_[single, single])
+    assert np.average(brier_scores(np.r_[p, p], np.r_[o, o]), weights=twice) == pytest.approx(brier(p, o))
+    assert twice.sum() == pytest.approx(len(p))
 
 
 @given(PAIRS, st.sampled_from(["width", "quantile"]), st.sampled_from(["left", "right"]), st.integers(1, 12))
@@ -164,7 +163,7 @@ def test_calibration_error_and_the_diagram(
     error = calibration_error(p, o, **options)  # type: ignore[arg-type]
     assert 0 <= error <= 1
     assert error >= abs(p.mean() - o.mean()) - 1e-12  # merging bins can only cancel
-    diagram = reliability(p, o, **options)  # type: ignore[arg-type]
+    diagram = reliability(p, o, how=how, bins=bins)  # type: ignore[arg-type]
     assert diagram.count.sum() == len(p)
     assert (diagram.low <= diagram.observed + 1e-12).all() and (
         diagram.observed <= diagram.high + 1e-12
@@ -187,14 +186,9 @@ def test_a_computed_forecast_beside_an_edge_counts_as_on_it() -> None:
     assert bin_of(p, closed="right").tolist() == [2, 7, 0]
 
 
-def test_the_diagram_has_wilson_intervals_of_the_level_wanted() -> None:
+def test_the_diagram_has_wilson_intervals() -> None:
     r = reliability([0.81] * 10, [1] * 5 + [0] * 5)
     assert (r.low[0], r.high[0]) == pytest.approx((0.2366, 0.7634), abs=5e-5)  # Wilson (1927) by hand
-    r = reliability([0.81] * 10, [1] * 5 + [0] * 5, level=0.8)
-    assert 0.2366 < r.low[0] < r.high[0] < 0.7634
-    for level in (0.0, 1.0):
-        with pytest.raises(DomainError, match="level"):
-            reliability([0.81], [1], level=level)
 
 
 def test_adjusted_scores_keep_the_level_of_a_method_that_answered_everything() -> None:
@@ -234,10 +228,6 @@ def test_breakdowns_add_up() -> None:
     rng = np.random.default_rng(3)
     p, o = rng.random(300), rng.integers(0, 2, 300).astype(float)
     label = rng.choice(["a", "b", "c"], 300)
-    groups = by_category(p, o, label)
-    assert sum(g.n for g in groups) == 300
-    assert sum(g.n * g.brier for g in groups) / 300 == pytest.approx(brier(p, o))
-    assert groups[0].brier_index == pytest.approx(brier_index(p[label == "a"], o[label == "a"]))
     lead = rng.uniform(0, 100, 300)
     curve = lead_time_curve(p, o, lead, [0, 10, 50])
     assert curve.n.sum() == 300 and np.isinf(curve.high[-1])
@@ -252,7 +242,10 @@ def test_breakdowns_add_up() -> None:
         p, o, np.zeros(300), [0], label, interval=lambda scores, rows: label[rows].tolist()
     )
     assert sorted(weighted.intervals[0] or []) == ["a", "b", "c"]  # a row of each event
-    assert weighted.brier[0] == pytest.approx(event_weighted_brier(p, o, label)) and weighted.n[0] == 3
+    assert (
+        weighted.brier[0] == pytest.approx(np.average(brier_scores(p, o), weights=event_weights(label)))
+        and weighted.n[0] == 3
+    )
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.5, 0.25, 0.1]))
@@ -265,7 +258,7 @@ def test_rebalanced_subsets_have_their_shares(seed: int, share: float) -> None:
     for name, count in counts.items():
         assert abs(count - len(rows) * shares[name]) < 1
     with pytest.raises(DomainError, match="needs more events"):
-        rebalance(label, shares, seed=seed, size=100)
+        rebalance(label, {"sports": share, "poetry": 1 - share}, seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -276,6 +269,7 @@ def test_what_is_no_forecast_is_refused(p: object, o: object) -> None:
     for score in (
         brier,
         brier_index,
+        brier_scores,
         metaculus_baseline,
         log_loss,
         accuracy,
@@ -284,3 +278,58 @@ def test_what_is_no_forecast_is_refused(p: object, o: object) -> None:
     ):
         with pytest.raises(DomainError):
             score(p, o)
+
+
+BELIEF = st.one_of(st.none(), st.floats(0, 1).map(lambda p: round(p, 4)))
+TRIALS = st.lists(st.lists(BELIEF, min_size=1, max_size=6), min_size=1, max_size=3)
+QUESTIONS = st.lists(
+    st.tuples(TRIALS, st.sampled_from([0.0, 1.0]), st.sampled_from("abcdefg")), min_size=1, max_size=10
+)
+
+
+def last(trial: list[float | None]) -> float:
+    return next((belief for belief in reversed(trial) if belief is not None), 0.5)
+
+
+@given(QUESTIONS)
+def test_it_begins_with_the_prior_and_ends_with_the_last_beliefs(rows: list) -> None:  # type: ignore[type-arg]
+    trials, outcomes, clusters = zip(*rows, strict=True)
+    scores = step_scores(trials, outcomes, clusters, resampling=Resampling(resamples=50))
+    final = [sum(map(last, several)) / len(several) for several in trials]
+    assert scores.brier[0] == 0.25
+    assert scores.brier[-1] == pytest.approx(brier(final, outcomes), abs=1e-9)
+    assert scores.n == scores.working[0] == scores.working[1] == len(rows)
+    assert list(scores.working) == sorted(scores.working, reverse=True) and scores.working[-1] >= 1
+    for value, bounds in zip(scores.brier, scores.intervals, strict=True):
+        assert (bounds is None) == (len(set(clusters)) < 6)
+        assert 0 <= value <= 1 and (bounds is None or 0 <= bounds[0] <= bounds[1] <= 1)
+
+
+@given(QUESTIONS, st.integers(1, 4))
+def test_steps_that_state_nothing_and_trials_said_twice_change_nothing(rows: list, more: int) -> None:  # type: ignore[type-arg]
+    trials, outcomes, clusters = zip(*rows, strict=True)
+    plain = step_scores(trials, outcomes, clusters, resampling=Resampling(resamples=0))
+    longer = [[[*trial, *[None] * more] for trial in several] for several in trials]
+    idle = step_scores(longer, outcomes, clusters, resampling=Resampling(resamples=0))
+    assert idle.brier[: len(plain.brier)] == plain.brier and set(idle.brier[len(plain.brier) :]) <= {
+        plain.brier[-1]
+    }
+    twice = step_scores(
+        [[*several, *several] for several in trials], outcomes, clusters, resampling=Resampling(resamples=0)
+    )
+    assert twice.brier == pytest.approx(plain.brier)
+
+
+def test_the_papers_trace_by_hand() -> None:
+    """Algorithm 2's beliefs 0.65, 0.40, 0.35, 0.30 and a trial that stops at 0.5 after one step; it came out no."""
+    scores = step_scores([[[0.65, 0.40, 0.35, 0.30], [0.5]]], [0.0], ["q"])
+    assert scores.brier == pytest.approx((0.25, 0.575**2, 0.45**2, 0.425**2, 0.4**2))
+    assert scores.working == (1, 1, 1, 1, 1) and scores.intervals == (None,) * 5
+
+
+@pytest.mark.parametrize(
+    "rows", [([], [], []), ([[]], [1.0], ["a"]), ([[[1.5]]], [1.0], ["a"]), ([[[0.5]]], [1.0], [])]
+)
+def test_what_cannot_be_scored_is_refused(rows: tuple) -> None:  # type: ignore[type-arg]
+    with pytest.raises(DomainError):
+        step_scores(*rows)

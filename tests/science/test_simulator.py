@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from workbench.science.comparing.clusters import cluster_count, day_count, event_clusters
 from workbench.science.errors import DomainError
 from workbench.science.scoring.scores import brier
-from workbench.science.simulator.errors import GrounderErrors, crowd_prices
 from workbench.science.simulator.simulated_exams import exam_from_settings, simulate_exam
 from workbench.science.simulator.studies import Study, claims_of, run_study
-from workbench.science.simulator.worlds import linear_reading, make_world
+from workbench.science.simulator.worlds import GrounderErrors, crowd_prices, linear_reading, make_world
 from workbench.synthesis.sensitivity.paths import path_weights
 
 kinds = st.sampled_from(["linear", "logic"])

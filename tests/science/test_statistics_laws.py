@@ -18,9 +18,9 @@ from workbench.science.comparing.bootstrap import (
     stratified_index,
     symmetric_interval,
 )
+from workbench.science.comparing.comparison import sample_size_hint
 from workbench.science.comparing.mixed import index_contrast, mixed_model
 from workbench.science.comparing.paired import holm
-from workbench.science.comparing.power import sample_size_hint
 from workbench.science.errors import DomainError
 from workbench.science.scoring.adjusted import additive_effects, two_way_anova
 

@@ -278,7 +278,7 @@ def leak_rates(by_run: Mapping[str, Sequence[Mapping[str, Any]]], kind: str) -> 
 
     ``unsure`` counts as no leak in ``rate`` and as one in ``rate_with_unsure``: the truth lies between.
     """
-    from workbench.science.comparing.rates import rate_over_runs, wilson_interval
+    from workbench.science.comparing.mean_intervals import rate_over_runs, wilson_interval
 
     chosen = [[row for row in rows if row["kind"] == kind] for rows in by_run.values()]
     n = [len(rows) for rows in chosen]
@@ -415,7 +415,7 @@ async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> di
 
 
 def _rate(flags: Sequence[bool]) -> dict[str, Any] | None:
-    from workbench.science.comparing.rates import wilson_interval
+    from workbench.science.comparing.mean_intervals import wilson_interval
 
     return {"n": len(flags), **wilson_interval(sum(flags), len(flags))._asdict()} if flags else None
 

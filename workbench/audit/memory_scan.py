@@ -85,7 +85,7 @@ def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
     n = [sum(1 for _ in state.tree.leaves()) for state in states]
     late = [len({row.node for row in rows[state.run_id] if row.own}) for state in states]
     # scipy, which a view of the other checks does not need
-    from workbench.science.comparing.rates import rate_over_runs, wilson_interval
+    from workbench.science.comparing.mean_intervals import rate_over_runs, wilson_interval
 
     wilson = wilson_interval(sum(late), sum(n))
     return {

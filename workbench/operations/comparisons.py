@@ -148,7 +148,7 @@ class Returns(ExamFiles):
             position_rows,
             returns_document,
         )
-        from workbench.science.scoring.positions import Costs
+        from workbench.science.scoring.betting import Costs
 
         events, forecasts, said = self.chosen(home)
         values = market_forecasts(

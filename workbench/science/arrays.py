@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from workbench.science.errors import DomainError
 
@@ -15,21 +15,23 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 #: Probabilities are clipped to [EPS, 1 - EPS] before every logit (BLF, code of the authors: aggregation, calibration).
 EPS = 1e-4
+#: Share of cases in which every interval that is shown is to hold the true value, and the normal quantile of it.
+LEVEL = 0.95
+NORMAL = float(ndtri(0.5 + LEVEL / 2))
 
 
-def logit(p: ArrayLike, *, eps: float = EPS) -> FloatArray:
-    """Log odds of probabilities clipped to [eps, 1 - eps]; ``nan`` stays ``nan``, an eps of 0 gives infinities.
+def logit(p: ArrayLike) -> FloatArray:
+    """Log odds of probabilities clipped to [EPS, 1 - EPS], in [-9.21, 9.21]; ``nan`` stays ``nan``.
 
-    In [-9.21, 9.21] for the default clip. Source: BLF, App. C.9; the authors use 1e-3 in one place, 1e-4 in two.
+    Source: BLF, App. C.9; the authors use 1e-3 in one place, 1e-4 in two.
 
     Examples
     --------
     >>> logit([0.5, 0.9]).round(4).tolist()
     [0.0, 2.1972]
     """
-    clipped = np.clip(np.asarray(p, dtype=np.float64), eps, 1.0 - eps)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(clipped / (1.0 - clipped)))
+    clipped = np.clip(np.asarray(p, dtype=np.float64), EPS, 1.0 - EPS)
+    return np.asarray(np.log(clipped / (1.0 - clipped)))
 
 
 def sigmoid(y: ArrayLike) -> FloatArray:
@@ -41,12 +43,12 @@ def sigmoid(y: ArrayLike) -> FloatArray:
     return np.asarray(expit(np.asarray(y, dtype=np.float64)))
 
 
-def wilson(share: ArrayLike, size: ArrayLike, z: float) -> tuple[FloatArray, FloatArray]:
+def wilson(share: ArrayLike, size: ArrayLike, z: float = NORMAL) -> tuple[FloatArray, FloatArray]:
     """Ends of Wilson's score interval of shares of so many events, ``z`` the quantile of the level.
 
     Not the normal interval, which has no width at a share of 0 or 1.
 
-    >>> [round(float(end), 4) for end in wilson(0.5, 10, 1.959964)]
+    >>> [round(float(end), 4) for end in wilson(0.5, 10)]
     [0.2366, 0.7634]
     """
     p, spread = np.asarray(share, dtype=np.float64), z * z / np.asarray(size, dtype=np.float64)
@@ -156,3 +158,11 @@ def ways(clusters: ArrayLike) -> list[IntArray]:
     if len(columns) > 1:
         columns.append(codes_of(columns[0] * (int(columns[1].max()) + 1) + columns[1])[0])
     return columns
+
+
+def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Forecasts and outcomes as float arrays of one shape (n,), or `DomainError`; what every score starts with."""
+    p = as_probabilities(forecast)
+    if p.ndim != 1:
+        raise DomainError(f"forecasts must be one-dimensional, not of shape {p.shape}")
+    return p, as_outcomes(outcome, size=len(p))

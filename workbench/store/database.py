@@ -378,7 +378,7 @@ class Store:
         Raises ``UnknownRun`` for a run that was never started, or that another process has removed since it was read.
         """
         # What has a column of its own is not repeated in the text; the import of a package refuses an event that does.
-        data = event.model_dump(mode="json", exclude={"kind", "node", "trial"})
+        data = event.model_dump(mode="json", exclude={"node", "trial"})
         text = orjson.dumps(data).decode()
         if SECRETS.clean(text) is not text:
             text = orjson.dumps(SECRETS.clean_values(data)).decode()

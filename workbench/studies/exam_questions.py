@@ -122,9 +122,8 @@ def drawn_claims(count: int, *, seed: int, recent: bool = False, processes: int 
     templates = KEYLESS if recent else EMBEDDED
     known = None
     if recent:
-        readable = [ClaimTemplate(text=text, family=text, horizon=_RECENT_HORIZONS[0]) for text in templates]
-        known = _known_elsewhere(readable)
-        templates = tuple(text for text in templates if _series_of(text) in known.series)
+        known = _known_elsewhere(templates)
+        templates = tuple(text for text in templates if _template(text).check().series in known.series)
         if not templates:
             raise UsageError(
                 "no current series can be read here: an exam of current questions needs the network"
@@ -159,24 +158,22 @@ def _drawn_jobs(templates: Sequence[str], *, recent: bool, seed: int) -> Iterato
         room = (last - (horizon.after(last) - last) - first).days
         share = rng.random()
         if room > 0:
-            template = ClaimTemplate(text=text, family=text, horizon=horizon)
-            yield BacktestJob(
-                cutoff=first + timedelta(days=int(share * room)), templates=(template,), forecaster="tree"
-            )
+            cutoff = first + timedelta(days=int(share * room))
+            yield BacktestJob(cutoff=cutoff, templates=(_template(text, horizon),), forecaster="tree")
 
 
-def _series_of(text: str) -> str:
-    return ClaimTemplate(text=text, family=text, horizon=_HORIZONS[0]).check().series
+def _template(text: str, horizon: Span = _HORIZONS[0]) -> ClaimTemplate:
+    return ClaimTemplate(text=text, family=text, horizon=horizon)
 
 
 def _first_day(text: str) -> date:
-    sources = ClaimTemplate(text=text, family=text, horizon=_HORIZONS[0]).check().sources
+    sources = _template(text).check().sources
     return max(first for name in sources if (first := series_named(name).first) is not None)
 
 
-def _known_elsewhere(templates: Sequence[ClaimTemplate]) -> KnownRows:
+def _known_elsewhere(texts: Sequence[str]) -> KnownRows:
     series: dict[str, tuple[KnownRow, ...]] = {}
-    for name in series_of_templates(list(templates)):
+    for name in series_of_templates([_template(text, _RECENT_HORIZONS[0]) for text in texts]):
         with suppress(ClaimRefused):  # what cannot be read is not asked about
             series |= known_rows((name,), "now", None).series
     return KnownRows(series)

@@ -15,7 +15,7 @@ import pandas as pd
 from proxies.asof.asof_text import NO_TEXT
 from workbench.errors import UsageError
 from workbench.formatting import counted, signed_interval
-from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.arrays import FloatArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
 from workbench.science.comparing.bootstrap import parts_in_order
 from workbench.science.comparing.clusters import (
@@ -33,7 +33,6 @@ from workbench.science.comparing.score_intervals import interval_card
 from workbench.science.documents import consistency_entry
 from workbench.science.errors import ScienceError
 from workbench.science.pooling.ensembles import divergence_matrix
-from workbench.science.scoring.breakdown import by_category
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error
 from workbench.science.scoring.market import market_returns
 from workbench.science.scoring.scorecard import ACCURACY_BY_OUTCOME, parts_of, scorecard
@@ -305,23 +304,23 @@ def _categories(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, 
     column = next((name for name in ("category", "subtype", "source") if name in columns), None)
     if column is None:
         return {}
+    # As one question type: a category's events count alike, whatever type they are of (paper A, Table 7; BLF, Figure 8).
+    events = replace(exam.events, kind=np.full(len(exam), "all"))
+    metrics = ("brier", "brier_index", "accuracy", *ACCURACY_BY_OUTCOME)
     labels = exam.events.text(column)
-    tables = {}
-    for arm, p in pooled.items():
-        rows = np.isfinite(p)
-        tables[arm] = [
-            {"category": group.name, "n": group.n, "brier": group.brier, "brier_index": group.brier_index}
-            | _accuracies(p, exam, np.flatnonzero(rows & (labels == group.name)))
-            for group in by_category(p[rows], exam.events.outcome[rows], labels[rows])
-        ]
-    return {"column": column, "arms": tables}
 
+    def entry(p: FloatArray, name: str) -> dict[str, Any]:
+        rows = np.flatnonzero(np.isfinite(p) & (labels == name))
+        card = scorecard(p[rows], rows, events, metrics)
+        return {"category": name, "n": len(rows), **{name: card[name]["overall"] for name in metrics}}
 
-def _accuracies(p: FloatArray, exam: StudyExam, rows: IntArray) -> dict[str, float | None]:
-    """Accuracy on all, on what came true and on what did not (paper A, Table 7)."""
-    names = ("accuracy", "accuracy_true", "accuracy_false")
-    card = scorecard(p[rows], rows, replace(exam.events, kind=np.full(len(exam), "all")), names)
-    return {name: card[name]["overall"] for name in names}
+    return {
+        "column": column,
+        "arms": {
+            arm: [entry(p, name) for name in np.unique(labels[np.isfinite(p)]).tolist()]
+            for arm, p in pooled.items()
+        },
+    }
 
 
 def _correctness(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict[str, Any]]:

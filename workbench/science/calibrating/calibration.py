@@ -222,9 +222,11 @@ class _Design:
 
 def _platt(forecast: ArrayLike, outcome: ArrayLike, groups: ArrayLike | None, penalty: float) -> _Design:
     factors = {} if groups is None else {GROUP: groups}
-    return _Design.of(
+    design = _Design.of(
         forecast, outcome, factors, penalty=penalty, slope_penalty=_SLOPE_RIDGE, slope_centre=0.0
     )
+    design.require(10)
+    return design
 
 
 def fit_platt(
@@ -233,7 +235,6 @@ def fit_platt(
     groups: ArrayLike | None = None,
     *,
     penalty: float = 1.0,
-    minimum: int = 10,
 ) -> Calibration:
     """Platt scaling fitted on all events: global, or with an offset per group (the factor `GROUP`).
 
@@ -242,9 +243,7 @@ def fit_platt(
     A label per event in ``groups`` makes it hierarchical: lambda in ``NLL + lambda * sum(delta ** 2)``, the overall offset
     not penalised. Slope > 1 spreads forecasts out, < 1 pulls them in; slope 1 and offset 0 change nothing.
     """
-    design = _platt(forecast, outcome, groups, penalty)
-    design.require(minimum)
-    return design.fit(penalty=penalty)
+    return _platt(forecast, outcome, groups, penalty).fit(penalty=penalty)
 
 
 def leave_out_platt(
@@ -254,7 +253,6 @@ def leave_out_platt(
     folds: ArrayLike | None = None,
     *,
     penalty: float = 1.0,
-    minimum: int = 10,
 ) -> FloatArray:
     """Calibrate each event by a Platt fit that never saw its fold, shape (n,).
 
@@ -269,7 +267,6 @@ def leave_out_platt(
     [0.222, 0.333]
     """
     design = _platt(forecast, outcome, groups, penalty)
-    design.require(minimum)
     return design.left_out(np.arange(len(design.p)) if folds is None else folds)
 
 

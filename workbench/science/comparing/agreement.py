@@ -35,9 +35,7 @@ def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> McNemar:
     return McNemar(only_a=only_a, only_b=only_b, p=p)
 
 
-def mcnemar_matrix(
-    forecasts: Mapping[str, ArrayLike], outcome: ArrayLike, *, threshold: float = 0.5
-) -> tuple[list[str], FloatArray]:
+def mcnemar_matrix(forecasts: Mapping[str, ArrayLike], outcome: ArrayLike) -> tuple[list[str], FloatArray]:
     """Names of the methods and the McNemar p value of every pair, on the events both answered.
 
     Source: paper A, App. D.1 (Figure 10).
@@ -45,9 +43,7 @@ def mcnemar_matrix(
     Parameters
     ----------
     forecasts : mapping of str to array_like of shape (n,)
-        ``nan`` where a method did not answer. Yes is called above the threshold.
-    threshold : float
-        In [0, 1].
+        ``nan`` where a method did not answer. Yes is called above 0.5.
 
     Returns
     -------
@@ -64,14 +60,12 @@ def mcnemar_matrix(
 
     def p_value(a: FloatArray, b: FloatArray, rows: BoolArray) -> float:
         yes = o[rows] == 1.0
-        return mcnemar((a > threshold) == yes, (b > threshold) == yes).p
+        return mcnemar((a > 0.5) == yes, (b > 0.5) == yes).p
 
     return pair_matrix(forecasts, p_value)
 
 
-def consensus_matrix(
-    forecasts: Mapping[str, ArrayLike], *, threshold: float = 0.5
-) -> tuple[list[str], FloatArray]:
+def consensus_matrix(forecasts: Mapping[str, ArrayLike]) -> tuple[list[str], FloatArray]:
     """Names of the methods and the share of events on which each pair makes the same call.
 
     Source: paper A, App. D.3 (Figure 11). Parameters and ``nan`` as for `mcnemar_matrix`; no outcome is needed.
@@ -81,4 +75,4 @@ def consensus_matrix(
     >>> consensus_matrix({"a": [0.9, 0.1], "b": [0.9, 0.9]})[1].tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
-    return pair_matrix(forecasts, lambda a, b, _: float(((a > threshold) == (b > threshold)).mean()))
+    return pair_matrix(forecasts, lambda a, b, _: float(((a > 0.5) == (b > 0.5)).mean()))

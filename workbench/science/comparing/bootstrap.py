@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, IntArray, codes_of
+from workbench.science.arrays import LEVEL, FloatArray, IntArray, codes_of
 from workbench.science.errors import DomainError
 
 _BLOCK = 100_000  # drawn units held at once: few enough to stay in cache
@@ -117,7 +117,7 @@ def _checked(resampled: ArrayLike, level: float) -> tuple[FloatArray, float]:
     return values, float(values.std(ddof=1)) if len(values) > 1 else float("nan")
 
 
-def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
+def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = LEVEL) -> Interval:
     """Interval about the estimate that holds the wanted share (``level``) of resampled estimates.
 
     The half-width is the ceil(level B)-th smallest distance. Source: Prophet Arena, App. C.7, algorithm 1.
@@ -129,17 +129,17 @@ def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 
     return Interval(estimate, estimate - half, estimate + half, error)
 
 
-def percentile_interval(estimate: float, resampled: ArrayLike, *, level: float = 0.95) -> Interval:
+def percentile_interval(estimate: float, resampled: ArrayLike) -> Interval:
     """Interval between the outer percentiles of the resampled estimates; the kind printed by BLF (App. G.2).
 
     Examples
     --------
-    >>> interval = percentile_interval(0.0, [-1.0, 0.0, 1.0], level=0.5)
-    >>> (interval.low, interval.high)
-    (-0.5, 0.5)
+    >>> interval = percentile_interval(0.0, [-1.0, 0.0, 1.0])
+    >>> (round(interval.low, 9), round(interval.high, 9))
+    (-0.95, 0.95)
     """
-    values, error = _checked(resampled, level)
-    low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2]).tolist()
+    values, error = _checked(resampled, LEVEL)
+    low, high = np.quantile(values, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2]).tolist()
     return Interval(estimate, low, high, error)
 
 
@@ -213,14 +213,14 @@ class StratifiedIndex:
     units: dict[str, int]
     """What was drawn in each part: questions, or events."""
 
-    def pair(self, a: str, b: str, part: str, *, level: float = 0.95) -> PairedResult:
+    def pair(self, a: str, b: str, part: str) -> PairedResult:
         """Method ``a`` against ``b`` on one part (``market``, ``dataset``, ``overall``); above 0, a is better."""
         i, j = self.names.index(a), self.names.index(b)
         of_a, of_b = self.estimates[part][[i, j]].tolist()
         drawn = self.resampled[part][:, i]
-        own = percentile_interval(of_a, drawn, level=level)
+        own = percentile_interval(of_a, drawn)
         gaps = drawn - self.resampled[part][:, j]
-        gap = percentile_interval(of_a - of_b, gaps, level=level)
+        gap = percentile_interval(of_a - of_b, gaps)
         # No p is below that of as many equal signs as units were drawn.
         p = max(opposite_share(gap.estimate, gaps), 2.0 ** -self.units[part])
         return PairedResult(

@@ -1,15 +1,23 @@
 """Compare methods with a reference: paired test, the paper's bootstrap, mixed model, additive effects and the sample sizes they need."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.bootstrap import Draws, PairedResult, parts_in_order, stratified_index
-from workbench.science.comparing.clusters import cluster_count, day_count, event_clusters
+from workbench.science.comparing.clusters import (
+    MIN_CLUSTERS,
+    cluster_count,
+    day_count,
+    event_clusters,
+    fewest,
+)
 from workbench.science.comparing.mixed import IndexContrast, index_contrast, mixed_model, pooled_error
 from workbench.science.comparing.paired import (
     NOT_SHOWN,
@@ -19,12 +27,13 @@ from workbench.science.comparing.paired import (
     holm,
     paired_tests,
 )
-from workbench.science.comparing.power import SampleSize, sample_size_hint
 from workbench.science.errors import DomainError
 from workbench.science.scoring.adjusted import additive_effects, two_way_anova
 from workbench.science.tables import Events
 
 Values = Mapping[str, FloatArray]
+#: Below this a p value shows a difference.
+ALPHA = 0.05
 Document = dict[str, Any]
 
 
@@ -39,7 +48,6 @@ def paired_comparisons(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    level: float = 0.95,
 ) -> dict[str, dict[str, PairedVerdict]]:
     """Compare every method with the reference in Brier Index points, by question type and overall: verdicts rest on this test.
 
@@ -76,7 +84,6 @@ def paired_comparisons(
                 points[inside],
                 clusters[rows][inside],
                 weights=weights[inside],
-                level=level,
                 resamples=resamples,
                 seed=seed,
             )
@@ -107,7 +114,6 @@ def bootstrap_comparisons(
     by_question: bool = True,
     resamples: int = 5000,
     seed: int = 0,
-    level: float = 0.95,
     draws: Draws = "index",
 ) -> dict[str, dict[str, PairedResult]]:
     """Compare by the paired bootstrap of BLF, App. G.2: the paper's tables print it, and it gives no verdict of ours.
@@ -133,7 +139,7 @@ def bootstrap_comparisons(
             draws=draws,
         )
         for name in names:
-            results[name] = {part: table.pair(name, reference, part, level=level) for part in table.estimates}
+            results[name] = {part: table.pair(name, reference, part) for part in table.estimates}
     return {name: results[name] for name in values if name in results}
 
 
@@ -141,7 +147,7 @@ def judge(
     results: Mapping[str, Mapping[str, PairedVerdict]],
     mixed: Mapping[str, Mapping[str, IndexContrast]],
     *,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     part: str = "overall",
 ) -> dict[str, PairedVerdict]:
     """Judge all methods compared: after Holm's correction, and only where the mixed model sees the same side.
@@ -253,6 +259,52 @@ def trial_anova(events: Events, trials: Values, *, complete: bool) -> Document |
         tables.append(pd.DataFrame({"score": means, "method": name}).reset_index(names=["question", "trial"]))
     table = pd.concat(tables)
     return {"methods": names, **two_way_anova(table["score"], table["method"], table["question"])}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleSize:
+    """Units needed to see a mean difference with the wanted power, and the power of the data at hand."""
+
+    needed: int | None
+    """None when the difference is 0: no number would do; at least the clusters that any verdict needs."""
+    have: int
+    power: float
+
+    def sentence(self, unit: str = "questions") -> str:
+        """Say the hint in words."""
+        if self.needed is None:
+            return f"no difference to find: no number of {unit} would show it"
+        if self.needed <= self.have:
+            return f"{self.have} {unit} are enough for a difference of this size (power {self.power:.2f})"
+        return f"you would need {self.needed} {unit}, you have {self.have} (power {self.power:.2f})"
+
+
+def sample_size_hint(difference: ArrayLike, *, clusters: ArrayLike | None = None) -> SampleSize:
+    """Units that a paired difference as large as the observed one would need to be found significant (5%, power 80%).
+
+    `compare` prints it under its table. It takes the observed difference for the true one, which is optimistic once
+    the data have been looked at. Normal approximation.
+    """
+    from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
+
+    d = np.asarray(difference, dtype=np.float64)
+    if clusters is not None:
+        codes = fewest(clusters)
+        d = np.bincount(codes, weights=d) / np.bincount(codes)
+    if len(d) < 2 or not np.isfinite(d).all():
+        raise DomainError("a sample-size hint needs at least 2 finite differences")
+    mean, deviation = float(d.mean()), float(d.std(ddof=1))
+    if mean == 0.0:
+        return SampleSize(needed=None, have=len(d), power=ALPHA)
+    if deviation == 0.0:
+        return SampleSize(needed=MIN_CLUSTERS, have=len(d), power=1.0)
+    effect = abs(mean) / deviation
+    return SampleSize(
+        # Half the level in one tail: the other tail's share of a two-sided power is nil at any useful power.
+        needed=max(MIN_CLUSTERS, ceil(normal_sample_size_one_tail(effect, 0.8, ALPHA / 2))),
+        have=len(d),
+        power=float(normal_power(effect, len(d), ALPHA)),
+    )
 
 
 def size_hints(events: Events, values: Values, reference: str) -> dict[str, SampleSize]:

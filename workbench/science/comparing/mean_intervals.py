@@ -1,4 +1,4 @@
-"""Intervals of means over events: every number that a command prints with an interval gets it here.
+"""Intervals of means over events and of counted rates: every number that a command prints with an interval gets it here.
 
 All flip the signs of whole clusters, as the paired test does (`workbench.science.comparing.paired`), so the interval of a score, of a
 difference and of a return are of one kind. What is flipped is chosen so that it is hardly skewed: of a mean loss its root, which is why
@@ -7,14 +7,14 @@ the Brier score has the ends of its own index. Simulated coverage: ``python -m b
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
-from workbench.science.arrays import FloatArray, ways, wilson
+from workbench.science.arrays import LEVEL, NORMAL, FloatArray, ways, wilson
 from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, widest_way
 from workbench.science.comparing.paired import paired_tests
 from workbench.science.errors import DomainError
@@ -32,8 +32,6 @@ class Resampling:
     #: where there are fewer than 20 clusters.
     resamples: int = 2000
     seed: int = 20261122
-    #: Share of cases in which the interval is to hold the true value.
-    level: float = 0.95
 
     def __post_init__(self) -> None:
         if self.resamples < 0:
@@ -43,7 +41,7 @@ class Resampling:
         """Describe the intervals of a document; nothing where it has none."""
         if not self.resamples:
             return {}
-        return {"interval": {**asdict(self), "unit": "cluster", "kind": "sign flips"}}
+        return {"interval": {**asdict(self), "level": LEVEL, "unit": "cluster", "kind": "sign flips"}}
 
 
 PLAIN = Resampling()
@@ -69,7 +67,6 @@ def mean_intervals(
         np.column_stack(columns),
         clusters,
         weights=weights,
-        level=resampling.level,
         resamples=resampling.resamples,
         seed=resampling.seed,
     )
@@ -124,7 +121,7 @@ def ratio_interval(
     effective, count = _worth(clusters, whole / whole.sum()), cluster_count(clusters)
     if effective < MIN_CLUSTERS:
         return None
-    t = [float(stdtrit(freedom - 1.0, 0.5 + resampling.level / 2)) for freedom in (effective, count)]
+    t = [float(stdtrit(freedom - 1.0, 0.5 + LEVEL / 2)) for freedom in (effective, count)]
     wider = np.sqrt(effective / (effective - 1.0)) * t[0] / t[1]
     influence = wider * (x - ratio * whole) / whole.mean()
     ends = mean_intervals([ratio + influence], clusters, resampling=resampling)[0]
@@ -137,7 +134,6 @@ def share_interval(
     *,
     weights: ArrayLike | None = None,
     events: int | None = None,
-    level: float = 0.95,
 ) -> Bounds:
     """Interval of a share, such as accuracy, of hits in [0, 1]: Wilson's, for as many events as the clusters are worth.
 
@@ -171,8 +167,7 @@ def share_interval(
     else:
         size = most if variance <= 0 else min(max(within / variance, 1.0), most)
         added = max(0.0, 1.0 - within / most / variance) if variance > 0 else 0.0
-    normal, student = float(ndtri(0.5 + level / 2)), float(stdtrit(effective - 1.0, 0.5 + level / 2))
-    z = (1.0 - added) * normal + added * student
+    z = (1.0 - added) * NORMAL + added * float(stdtrit(effective - 1.0, 0.5 + LEVEL / 2))
     low, high = wilson(mean, size, z)
     return [float(low), float(high)]
 
@@ -192,8 +187,8 @@ def utility_intervals(
     span = values.most - values.worst
     hard = (values.hard - values.worst) / span
     return {
-        "accuracy": share_interval(values.right, clusters, level=resampling.level),
-        "hard": share_interval(hard, clusters, weights=span, level=resampling.level),
+        "accuracy": share_interval(values.right, clusters),
+        "hard": share_interval(hard, clusters, weights=span),
         "soft": ratio_interval(values.soft - values.worst, span, clusters, resampling=resampling),
     }
 
@@ -224,3 +219,60 @@ def rank_correlation_interval(
     influence = wider * (u * v - rho * (u**2 + v**2) / 2.0) / (1.0 - rounded**2)
     ends = mean_intervals([np.arctanh(rounded) + influence], clusters, resampling=resampling)[0]
     return rho, None if ends is None else [float(np.tanh(end)) for end in ends]
+
+
+class RateInterval(NamedTuple):
+    """A rate with the ends of its interval, all in [0, 1]."""
+
+    rate: float
+    low: float
+    high: float
+
+
+def wilson_interval(count: int, n: int) -> RateInterval:
+    """Rate of ``count`` in ``n`` independent cases with Wilson's score interval.
+
+    Raises
+    ------
+    DomainError
+        No case, or a count outside 0..n.
+
+    Notes
+    -----
+    BLF, App. B.3, counts 21 leaks in 1,375 kept results.
+
+    Examples
+    --------
+    >>> [round(value, 4) for value in wilson_interval(21, 1375)]
+    [0.0153, 0.01, 0.0232]
+    """
+    if not 0 <= count <= n or n < 1:
+        raise DomainError(f"a rate needs 0 <= count <= n and n of at least 1, not {count} of {n}")
+    low, high = wilson(count / n, n)
+    return RateInterval(count / n, float(low), float(high))
+
+
+def rate_over_runs(counts: ArrayLike, totals: ArrayLike) -> Bounds:
+    """Interval of a rate over runs, whose cases share a claim, sources and a model; None for fewer than six runs.
+
+    Parameters
+    ----------
+    counts, totals : array_like, shape (runs,)
+        Cases that count, and all cases, of each run; runs without a case are left out.
+
+    Raises
+    ------
+    DomainError
+        Shapes that differ, or no case at all.
+
+    Examples
+    --------
+    >>> [round(end, 2) for end in rate_over_runs([1, 0, 2, 0, 0, 1], [10] * 6)]
+    [0.02, 0.17]
+    """
+    c, t = np.asarray(counts, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    if c.shape != t.shape or c.ndim != 1 or not t.sum() > 0:
+        raise DomainError("counts and totals are one number each per run, with at least one case")
+    some = t > 0
+    rates, runs = c[some] / t[some], np.arange(int(some.sum()))
+    return share_interval(rates, runs, weights=t[some], events=int(t.sum()))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workbench.formatting import counted
-from workbench.science.arrays import FloatArray, ways
+from workbench.science.arrays import LEVEL, FloatArray, ways
 from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, widest_way
 from workbench.science.errors import DomainError
 
@@ -94,7 +94,7 @@ def paired_test(
     clusters: ArrayLike | None = None,
     *,
     weights: ArrayLike | None = None,
-    level: float = 0.95,
+    level: float = LEVEL,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> PairedVerdict:
@@ -143,7 +143,7 @@ def paired_tests(
     clusters: ArrayLike | None = None,
     *,
     weights: ArrayLike | None = None,
-    level: float = 0.95,
+    level: float = LEVEL,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> list[PairedVerdict]:

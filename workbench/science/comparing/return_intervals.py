@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from workbench.science.arrays import FloatArray
+from workbench.science.arrays import LEVEL, FloatArray
 from workbench.science.comparing.bootstrap import resampled_means, symmetric_interval
 from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, fewest
 from workbench.science.comparing.mean_intervals import Bounds, Resampling, loss_interval, mean_intervals
@@ -42,7 +42,7 @@ def return_intervals(
     drawn = resampled_means(payoffs, resamples=resampling.resamples, seed=resampling.seed)
     for key, means in zip(splits, drawn.T, strict=True):
         value = figures["average_return"][key]
-        ends = symmetric_interval(value, means, level=resampling.level)
+        ends = symmetric_interval(value, means)
         intervals["average_return"][key] = [max(0.0, ends.low), ends.high]
         intervals["total_payoff"][key] = [n * max(0.0, ends.low), n * ends.high]
     if cluster_count(clusters) < MIN_CLUSTERS:
@@ -50,7 +50,7 @@ def return_intervals(
     intervals["brier"] = loss_interval((p - o) ** 2, clusters, resampling=resampling)
     codes = fewest(clusters)
     freedom = 1.0 / float(((np.bincount(codes) / n) ** 2).sum()) - 1.0
-    width = float(stdtrit(freedom, 0.5 + resampling.level / 2))
+    width = float(stdtrit(freedom, 0.5 + LEVEL / 2))
     for key, split in splits.items():
         half = width * sum_deviation(split.swing * np.sqrt(price * (1.0 - price)), clusters) / n
         luck = figures["luck"][key]

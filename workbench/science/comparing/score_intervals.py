@@ -62,9 +62,7 @@ def interval_card(
         for part in card[metric]:
             inside = (o == ACCURACY_BY_OUTCOME[metric]) & ((kind == part) | (part == "overall"))
             if inside.any():
-                card[metric][part] = share_interval(
-                    hits(p, o)[inside], clusters[inside], level=resampling.level
-                )
+                card[metric][part] = share_interval(hits(p, o)[inside], clusters[inside])
     return card
 
 
@@ -143,9 +141,7 @@ def _loss_bounds(
         row_weights = np.ones(len(clusters)) if pooled else weights[by_question]
         if "accuracy" in names:
             names.remove("accuracy")
-            bounds_by_metric["accuracy"] = share_interval(
-                columns["accuracy"], clusters, weights=row_weights, level=resampling.level
-            )
+            bounds_by_metric["accuracy"] = share_interval(columns["accuracy"], clusters, weights=row_weights)
         roots = [root_values(columns[name], row_weights) for name in names]
         ends = mean_intervals(roots, clusters, weights=row_weights, resampling=resampling)
         for name, bounds in zip(names, ends, strict=True):

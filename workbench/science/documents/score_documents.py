@@ -16,11 +16,10 @@ from workbench.science.pooling.elicitation import both_directions, prompt_ensemb
 from workbench.science.pooling.pool import pool
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
+from workbench.science.scoring.betting import Costs, Positions, whole_dollar, with_costs
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error
-from workbench.science.scoring.consistency import consistency_scores
 from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Returns, Tie, returns_of, ties
 from workbench.science.scoring.payoffs import payoff_rule
-from workbench.science.scoring.positions import Costs, Positions, whole_dollar, with_costs
 from workbench.science.scoring.scorecard import (
     DEFAULT_METRICS,
     Difficulty,
@@ -31,7 +30,7 @@ from workbench.science.scoring.scorecard import (
     scorecard,
     subset_scorecard,
 )
-from workbench.science.scoring.scores import brier
+from workbench.science.scoring.scores import brier, consistency_scores
 from workbench.science.scoring.utility import Normalise, utility_scores
 from workbench.science.tables import Answers, Events, Forecasts
 

@@ -38,7 +38,9 @@ def _members(
     return members, y
 
 
-def _grow(names: Iterable[str], score: Callable[[Chosen], float], size: int | None) -> list[EnsembleStep]:
+def _grow(
+    names: Iterable[str], score: Callable[[Chosen], float], size: int | None = None
+) -> list[EnsembleStep]:
     """Add whoever lowers the score most (or raises it least), ties by name, so that the order does not depend on that of the file."""
     left, chosen, steps = set(names), frozenset[str](), []
     while left and len(chosen) != size:
@@ -49,7 +51,7 @@ def _grow(names: Iterable[str], score: Callable[[Chosen], float], size: int | No
 
 
 def greedy_ensemble(
-    forecasts: Mapping[str, ArrayLike], outcome: ArrayLike, *, how: str = "mean", size: int | None = None
+    forecasts: Mapping[str, ArrayLike], outcome: ArrayLike, *, how: str = "mean"
 ) -> list[EnsembleStep]:
     """Members in the order in which each lowers the pooled Brier score most (or raises it least).
 
@@ -62,7 +64,7 @@ def greedy_ensemble(
     def score(chosen: Chosen) -> float:
         return float(((_pooled(members, chosen, how) - y) ** 2).mean())
 
-    return _grow(members, score, size)
+    return _grow(members, score)
 
 
 def _pooled(members: Mapping[str, FloatArray], chosen: Chosen, how: str) -> FloatArray:

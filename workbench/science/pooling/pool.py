@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workbench.science.arrays import (
-    EPS,
     FloatArray,
     as_trials,
     logit,
@@ -41,8 +40,8 @@ def pool_mean(trials: ArrayLike) -> FloatArray:
     return _row_mean(as_trials(trials))
 
 
-def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
-    """Sigmoid of the mean log odds of each event's trials, clipped to [eps, 1 - eps] first; ``nan`` without any trial.
+def pool_logit_mean(trials: ArrayLike) -> FloatArray:
+    """Sigmoid of the mean log odds of each event's trials, clipped as `logit` does; ``nan`` without any trial.
 
     The default pooling: it keeps more of the trials' extremity than the arithmetic mean. Source: BLF, App. C.8, eq.
     6.
@@ -52,7 +51,7 @@ def pool_logit_mean(trials: ArrayLike, *, eps: float = EPS) -> FloatArray:
     >>> pool_logit_mean([[0.2, 0.8], [0.9, 0.9]]).round(6).tolist()
     [0.5, 0.9]
     """
-    return sigmoid(_row_mean(logit(as_trials(trials), eps=eps)))
+    return sigmoid(_row_mean(logit(as_trials(trials))))
 
 
 def pool_median(trials: ArrayLike) -> FloatArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import EPS, FloatArray, IntArray, as_trials, logit, sigmoid
+from workbench.science.arrays import FloatArray, IntArray, as_trials, logit, sigmoid
 from workbench.science.errors import DomainError
 
 
@@ -21,7 +21,7 @@ class TrialLogits:
     count: IntArray
 
 
-def trial_logits(trials: ArrayLike, *, ddof: int = 1, eps: float = EPS) -> TrialLogits:
+def trial_logits(trials: ArrayLike, *, ddof: int = 1) -> TrialLogits:
     """Mean and standard deviation of each event's trial logits.
 
     Source: BLF, App. C.9, eq. 11.
@@ -51,7 +51,7 @@ def trial_logits(trials: ArrayLike, *, ddof: int = 1, eps: float = EPS) -> Trial
     """
     if ddof not in (0, 1):
         raise DomainError(f"ddof must be 0 or 1, not {ddof}")
-    y = logit(as_trials(trials), eps=eps)
+    y = logit(as_trials(trials))
     exists = np.isfinite(y)
     count = exists.sum(axis=1)
     some = count > 0
@@ -92,10 +92,10 @@ def bayes_weight(count: ArrayLike, variance: ArrayLike, tau2: ArrayLike) -> Floa
     return np.asarray(prior / (prior + np.asarray(variance, dtype=np.float64)))
 
 
-def shrink(mean_logit: ArrayLike, weight: ArrayLike, prior: ArrayLike, *, eps: float = EPS) -> FloatArray:
+def shrink(mean_logit: ArrayLike, weight: ArrayLike, prior: ArrayLike) -> FloatArray:
     """Forecast between the trials' logit mean and the prior: ``sigmoid(w * mean + (1 - w) * logit(prior))``.
 
-    All shapes (n,) or scalars; the prior is clipped to [eps, 1 - eps]. Source: BLF, App. C.9, eq. 10.
+    All shapes (n,) or scalars; the prior is clipped as `logit` does. Source: BLF, App. C.9, eq. 10.
 
     Examples
     --------
@@ -103,4 +103,4 @@ def shrink(mean_logit: ArrayLike, weight: ArrayLike, prior: ArrayLike, *, eps: f
     [0.75]
     """
     w = np.asarray(weight, dtype=np.float64)
-    return sigmoid(w * np.asarray(mean_logit, dtype=np.float64) + (1.0 - w) * logit(prior, eps=eps))
+    return sigmoid(w * np.asarray(mean_logit, dtype=np.float64) + (1.0 - w) * logit(prior))

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, IntArray, codes_of
+from workbench.science.arrays import FloatArray, IntArray, checked, codes_of
 from workbench.science.errors import DomainError
-from workbench.science.scoring.score_checks import checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +20,7 @@ class AdditiveEffects:
     """Alternating sweeps it took; 1 on balanced data."""
 
 
-def additive_effects(scores: ArrayLike, *, tol: float = 1e-13, sweeps: int = 100_000) -> AdditiveEffects:
+def additive_effects(scores: ArrayLike) -> AdditiveEffects:
     """Method and question effects by alternating least squares.
 
     Source: BLF, App. G.2, eq. 14-16. On balanced data it gives the direct means in one sweep.
@@ -42,7 +41,7 @@ def additive_effects(scores: ArrayLike, *, tol: float = 1e-13, sweeps: int = 100
     row_sums, column_sums = filled.sum(axis=1), filled.sum(axis=0)
     mean = float(filled.sum() / present.sum())
     method, question = np.zeros(y.shape[0]), np.zeros(y.shape[1])
-    for sweep in range(1, sweeps + 1):
+    for sweep in range(1, 100_001):
         question = (column_sums - mean * per_question - method @ weights) / per_question
         new = (row_sums - mean * per_method - weights @ question) / per_method
         moved = float(np.abs(new - method).max())
@@ -52,7 +51,7 @@ def additive_effects(scores: ArrayLike, *, tol: float = 1e-13, sweeps: int = 100
         # Only sums of the three are determined; the means move into the constant, so that both sets of effects sum to 0.
         shift_m, shift_q = float(method.mean()), float(question.mean())
         method, question, mean = method - shift_m, question - shift_q, mean + shift_m + shift_q
-        if moved < tol:
+        if moved < 1e-13:
             return AdditiveEffects(mean=mean, method=method, question=question, sweeps=sweep)
     raise DomainError("the additive fit did not settle: some methods share no question with the others")
 

@@ -1,4 +1,4 @@
-"""Scores by lead time, by category, and on subsets with another mix of categories."""
+"""Scores by lead time, and subsets with another mix of categories."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,55 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, IntArray, codes_of
+from workbench.science.arrays import FloatArray, IntArray, checked, codes_of
 from workbench.science.errors import DomainError
-from workbench.science.scoring.score_checks import checked
-from workbench.science.scoring.scores import index_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupScore:
-    """Scores of the events of one group."""
-
-    name: str
-    n: int
-    brier: float
-    brier_index: float
-    base_rate: float
-    mean_forecast: float
-
-
-def by_category(forecast: ArrayLike, outcome: ArrayLike, category: ArrayLike) -> list[GroupScore]:
-    """Scores per category, in the order of their names.
-
-    Source: Analytica, App. D.2 (Table 5); BLF, Figure 8.
-
-    Parameters
-    ----------
-    forecast, outcome : array_like, shape (n,)
-        Probability of Yes; 1 Yes, 0 No.
-    category : array_like, shape (n,)
-        Label of each event.
-
-    Examples
-    --------
-    >>> [(g.name, g.n, g.brier) for g in by_category([0.5, 1.0, 0.0], [1, 1, 0], ["a", "b", "b"])]
-    [('a', 1, 0.25), ('b', 2, 0.0)]
-    """
-    p, o = checked(forecast, outcome)
-    codes, names = codes_of(category)
-    if len(codes) != len(p):
-        raise DomainError(f"there are {len(codes)} categories for {len(p)} forecasts")
-    size = np.bincount(codes)
-    scores, rates, means = (np.bincount(codes, weights=column) / size for column in ((p - o) ** 2, o, p))
-    return [
-        GroupScore(
-            name=name, n=n, brier=score, brier_index=index_of(score), base_rate=rate, mean_forecast=mean
-        )
-        for name, n, score, rate, mean in zip(
-            names, size.tolist(), scores.tolist(), rates.tolist(), means.tolist(), strict=True
-        )
-    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +97,8 @@ def lead_time_curve(
     )
 
 
-def rebalance(
-    category: ArrayLike, shares: Mapping[str, float], *, seed: int, size: int | None = None
-) -> IntArray:
-    """Rows of a subset in which the categories have the asked shares, drawn without replacement.
+def rebalance(category: ArrayLike, shares: Mapping[str, float], *, seed: int) -> IntArray:
+    """Rows of the largest subset in which the categories have the asked shares, drawn without replacement.
 
     Source: Prophet Arena, App. C.8 (81 % sports to 50 % and 25 %).
 
@@ -160,13 +111,11 @@ def rebalance(
         At least 0, summing to 1.
     seed : int
         The same seed gives the same rows.
-    size : int, optional
-        Size of the subset; the largest possible when not given.
 
     Returns
     -------
     ndarray of int
-        Rising row numbers; counts differ from ``size * share`` by less than 1.
+        Rising row numbers; counts differ from ``share`` of all by less than 1.
 
     Raises
     ------
@@ -187,13 +136,10 @@ def rebalance(
         labels = np.where(np.isin(labels, [name for name in wanted if name != "other"]), labels, "other")
     have = {name: int((labels == name).sum()) for name in wanted}
     # The 1e-9 undoes rounding: 7 / 0.07 is a hair below 100 and must count as 100.
-    largest = int(min(have[name] / share for name, share in wanted.items()) + 1e-9)
-    total = largest if size is None else size
-    if total < 1 or total > largest:
+    total = int(min(have[name] / share for name, share in wanted.items()) + 1e-9)
+    if total < 1:
         scarce = min(wanted, key=lambda name: have[name] / wanted[name])
-        raise DomainError(
-            f"a subset of {max(total, 1)} needs more events of {scarce!r}: there are {have[scarce]}"
-        )
+        raise DomainError(f"a subset needs more events of {scarce!r}: there are {have[scarce]}")
     exact = {name: total * share for name, share in wanted.items()}
     counts = {name: int(value + 1e-9) for name, value in exact.items()}
     for name in sorted(

@@ -10,11 +10,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
-from workbench.science.arrays import FloatArray, IntArray, wilson
+from workbench.science.arrays import FloatArray, IntArray, checked, wilson
 from workbench.science.errors import DomainError
-from workbench.science.scoring.score_checks import checked
 
 Bins = Literal["width", "quantile"]
 Closed = Literal["left", "right"]
@@ -82,7 +80,7 @@ def _bin_sums(codes: IntArray, *columns: FloatArray) -> list[FloatArray]:
     return [np.asarray(column[count > 0], dtype=np.float64) for column in sums]
 
 
-def debiased_calibration_error(forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10) -> float:
+def debiased_calibration_error(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Calibration error with the outcomes' own spread taken out of each bin's gap; 0 where a bin shows no more than that.
 
     The square of a gap is too large by its sampling variance (Ferro and Fricker 2012); less of the bias is left than in the plain one,
@@ -92,7 +90,7 @@ def debiased_calibration_error(forecast: ArrayLike, outcome: ArrayLike, *, bins:
     (0.0, 0.9)
     """
     p, o = checked(forecast, outcome)
-    count, yes, forecast_sums, variance = _bin_sums(bin_of(p, bins=bins), o, p, p * (1.0 - p))
+    count, yes, forecast_sums, variance = _bin_sums(bin_of(p), o, p, p * (1.0 - p))
     spread = np.where(count > 1, yes * (1.0 - yes / count) * count / np.maximum(count - 1.0, 1.0), variance)
     return float(np.sqrt(np.maximum((yes - forecast_sums) ** 2 - spread, 0.0)).sum() / len(p))
 
@@ -105,17 +103,12 @@ class BrierParts(NamedTuple):
     uncertainty: float
 
 
-def brier_parts(
-    forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left"
-) -> BrierParts:
+def brier_parts(forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10) -> BrierParts:
     """Brier score split by bins: distance from what came true (lower is better), telling cases apart (higher), the outcomes' own variance.
 
     Source: Murphy (1973), A new vector partition of the probability score; named in Prophet Arena, footnote 4.
 
-    Parameters
-    ----------
-    bins, how, closed
-        See `bin_of`. The sum is the Brier score itself where every bin holds one value of forecast.
+    Bins are of equal width (`bin_of`); the sum is the Brier score itself where every bin holds one value of forecast.
 
     Examples
     --------
@@ -123,7 +116,7 @@ def brier_parts(
     [0.0733, 0.0556, 0.2222]
     """
     p, o = checked(forecast, outcome)
-    count, yes, forecast_sums = _bin_sums(bin_of(p, bins=bins, how=how, closed=closed), o, p)
+    count, yes, forecast_sums = _bin_sums(bin_of(p, bins=bins), o, p)
     share, mean, weight = yes / count, forecast_sums / count, count / len(p)
     base = float(o.mean())
     return BrierParts(
@@ -145,7 +138,6 @@ def calibrated_error(
     how: Bins = "width",
     bins: int = 10,
     draws: int = 400,
-    seed: int = 20261124,
 ) -> CalibratedError:
     """Estimate the `calibration_error` of these forecasts if they were right, one piece of luck drawn for each cluster.
 
@@ -162,7 +154,7 @@ def calibrated_error(
     # Numbered as they come, so that clusters of one event each draw what events without clusters do.
     _, first, codes_in_order = np.unique(labels[order], return_index=True, return_inverse=True)
     luck = np.argsort(np.argsort(first))[codes_in_order]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(20261124)
     errors = []
     for _ in range(draws):
         gaps = np.add.reduceat((rng.random(len(first))[luck] < p[order]) - p[order], ends)
@@ -194,8 +186,6 @@ def reliability(
     *,
     bins: int = 10,
     how: Bins = "width",
-    closed: Closed = "left",
-    level: float = 0.95,
     interval: ClassInterval | None = None,
 ) -> Reliability:
     """Points and intervals of a reliability diagram; ``interval`` gives that of a class whose events are not independent.
@@ -203,11 +193,9 @@ def reliability(
     Source: BLF, Figure 10; Prophet Arena, App. C.2.
     """
     p, o = checked(forecast, outcome)
-    if not 0.0 < level < 1.0:
-        raise DomainError(f"the level of an interval lies between 0 and 1, not at {level:g}")
-    codes = bin_of(p, bins=bins, how=how, closed=closed)
+    codes = bin_of(p, bins=bins, how=how)
     count, yes, forecast_sums = _bin_sums(codes, o, p)
-    low, high = wilson(yes / count, count, float(ndtri(0.5 + level / 2)))
+    low, high = wilson(yes / count, count)
     if interval is not None:
         ends = [interval(o[codes == code], codes == code) or [np.nan] * 2 for code in np.unique(codes)]
         low, high = np.array(ends).T

@@ -6,9 +6,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import BoolArray, FloatArray, as_outcomes, as_probabilities, sigmoid, ways
+from workbench.science.arrays import (
+    BoolArray,
+    FloatArray,
+    as_outcomes,
+    as_probabilities,
+    checked,
+    sigmoid,
+    ways,
+)
 from workbench.science.errors import DomainError
-from workbench.science.scoring.score_checks import checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,15 @@
-"""Scores of binary forecasts.
+"""Scores of binary forecasts, and whether a set of them hangs together, whatever comes true.
 
-In every function of this file ``forecast`` is the probability of Yes, in [0, 1], and ``outcome`` is 1 for Yes and 0 for
+In every score of this file ``forecast`` is the probability of Yes, in [0, 1], and ``outcome`` is 1 for Yes and 0 for
 No, both of shape (n,). Empty input, unequal shapes or a value out of range raise `DomainError`.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, codes_of
+from workbench.science.arrays import FloatArray, checked, codes_of
 from workbench.science.errors import DomainError
-from workbench.science.scoring.score_checks import checked, checked_weights
+from workbench.science.table_cells import StrArray
 
 _MACHINE = float(np.finfo(np.float64).eps)
 
@@ -24,20 +24,15 @@ def brier_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
     return np.asarray((p - o) ** 2)
 
 
-def brier(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = None) -> float:
+def brier(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Mean squared error of the forecasts, in [0, 1]: lower is better, always-0.5 gives 0.25.
 
-    ``weights`` are at least 0 and equal when not given. Source: BLF, App. A.2; Prophet Arena, App. C.1.
+    Source: BLF, App. A.2; Prophet Arena, App. C.1.
 
     >>> brier([0.5, 1.0], [1, 1])
     0.125
     """
-    scores = brier_scores(forecast, outcome)
-    if weights is None:
-        return float(scores.mean())
-    return min(
-        float(scores @ checked_weights(weights, len(scores))), 1.0
-    )  # rounding of the weights may pass 1
+    return float(brier_scores(forecast, outcome).mean())
 
 
 def event_weights(event: ArrayLike) -> FloatArray:
@@ -50,26 +45,17 @@ def event_weights(event: ArrayLike) -> FloatArray:
     return np.asarray(1.0 / np.bincount(codes, minlength=len(names))[codes])
 
 
-def event_weighted_brier(forecast: ArrayLike, outcome: ArrayLike, event: ArrayLike) -> float:
-    """Mean over events of the mean Brier score of the event's markets, in [0, 1]; lower is better.
-
-    ``event`` labels the event of each market, or the question of each resolution date. Source: Prophet Arena, section
-    3.1 and App. C.1.
-    """
-    return brier(forecast, outcome, event_weights(event))
-
-
-def brier_index(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = None) -> float:
+def brier_index(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Brier Index of binary forecasts, in points: 100 perfect, 50 for always 0.5; higher is better.
 
-    The root is taken once, after the (weighted) mean. Source: BLF, App. A.2.
+    The root is taken once, after the mean. Source: BLF, App. A.2.
 
     Examples
     --------
     >>> brier_index([0.5, 0.5], [1, 0])
     50.0
     """
-    return index_of(brier(forecast, outcome, weights))
+    return index_of(brier(forecast, outcome))
 
 
 def index_of(score: float) -> float:
@@ -83,14 +69,13 @@ def index_of(score: float) -> float:
     return float(100.0 * (1.0 - np.sqrt(max(0.0, score))))
 
 
-def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1e-3) -> FloatArray:
+def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
     """Metaculus baseline score of each forecast, in points: ``100 (1 + log2 p_outcome)``, 0 for 0.5; higher is better.
 
-    The probability of what happened is clipped to [clip, 1 - clip]; 1e-3 is Metaculus' own limit. Source: BLF, App.
-    A.2.
+    The probability of what happened is clipped to [0.001, 0.999], Metaculus' own limits. Source: BLF, App. A.2.
     """
     p, o = checked(forecast, outcome)
-    happened = np.clip(np.where(o == 1.0, p, 1.0 - p), clip, 1.0 - clip)
+    happened = np.clip(np.where(o == 1.0, p, 1.0 - p), 1e-3, 1.0 - 1e-3)
     return np.asarray(100.0 * (1.0 + np.log2(happened)))
 
 
@@ -111,29 +96,27 @@ def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHIN
         return np.where(o == 1.0, -np.log(q), -np.log1p(-q))
 
 
-def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE) -> float:
+def log_loss(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Mean negative log likelihood, in nats; lower is better, always-0.5 gives 0.693. Clipped as in `log_losses`."""
-    return float(log_losses(forecast, outcome, clip=clip).mean())
+    return float(log_losses(forecast, outcome).mean())
 
 
-def hits(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5) -> FloatArray:
-    """1 where "Yes when above the threshold" is right, 0 where wrong, shape (n,).
+def hits(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+    """1 where "Yes when above 0.5" is right, 0 where wrong, shape (n,).
 
-    Exactly at the threshold counts as half: such a forecast decides nothing, so always-0.5 is right half the time.
+    Exactly 0.5 counts as half: such a forecast decides nothing, so always-0.5 is right half the time.
     """
     p, o = checked(forecast, outcome)
-    if not 0.0 <= threshold <= 1.0:
-        raise DomainError(f"threshold {threshold:g} is not in [0, 1]")
-    return np.where(p == threshold, 0.5, ((p > threshold) == (o == 1.0)).astype(np.float64))
+    return np.where(p == 0.5, 0.5, ((p > 0.5) == (o == 1.0)).astype(np.float64))
 
 
-def accuracy(forecast: ArrayLike, outcome: ArrayLike, *, threshold: float = 0.5) -> float:
+def accuracy(forecast: ArrayLike, outcome: ArrayLike) -> float:
     """Share of events called right (`hits`), in [0, 1]; higher is better.
 
     >>> accuracy([0.9, 0.5], [1, 0])
     0.75
     """
-    return float(hits(forecast, outcome, threshold=threshold).mean())
+    return float(hits(forecast, outcome).mean())
 
 
 def confidence(forecast: ArrayLike) -> float:
@@ -151,3 +134,43 @@ def confidence(forecast: ArrayLike) -> float:
     if p.size == 0 or not ((p >= 0) & (p <= 1)).all():
         raise DomainError("forecasts must be a non-empty array of probabilities in [0, 1]")
     return float(np.maximum(p, 1.0 - p).mean() if p.ndim == 1 else p.max(axis=1).mean())
+
+
+#: The paper does not say how far from 1 a sum is still consistent.
+_TOLERANCE = 0.01
+
+
+def consistency_scores(
+    p: FloatArray, outcome_set: StrArray, set_size: FloatArray, set_step: FloatArray
+) -> dict[str, float | int | None]:
+    """Both consistency scores of a method over all its events.
+
+    ``exclusive`` is the share of exclusive sets, each with all its outcomes forecast, that sum to 1 within 0.01, ``gap`` their mean
+    distance from 1 (App. D.4, eq. 10). ``chain`` is the mean over chains of the share of steps whose probability does not fall (eq. 9).
+    None without such a set; ``exclusive_sets`` and ``chains`` count them. Of each event ``outcome_set`` is "" where it is in none,
+    ``set_size`` how many outcomes its set has, and ``set_step`` its place in a chain in which each outcome implies the next ("above
+    220" before "above 200"), ``nan`` for exclusive ones. Source: Prophet Arena, App. D.4 (Table 9).
+
+    >>> nan = float("nan")
+    >>> scores = consistency_scores(np.array([0.6, 0.5, 0.2, 0.3]), np.array(["a", "a", "b", "b"]), np.full(4, 2.0),
+    ...                             np.array([nan, nan, 1.0, 2.0]))
+    >>> scores["exclusive"], round(scores["gap"], 6), scores["chain"]
+    (0.0, 0.1, 1.0)
+    """
+    gaps, chains = list[float](), list[float]()
+    for name in np.unique(outcome_set[outcome_set != ""]):
+        rows = np.flatnonzero(outcome_set == name)
+        steps = set_step[rows]
+        if np.isfinite(steps).all():
+            if len(rows) > 1:
+                chain = p[rows[np.argsort(steps, kind="stable")]]
+                chains.append(float((np.diff(chain) >= -1e-9).mean()))
+        elif len(rows) == set_size[rows[0]] and len(rows) > 1:
+            gaps.append(abs(float(p[rows].sum() - 1.0)))
+    return {
+        "exclusive": float(np.mean(np.array(gaps) <= _TOLERANCE + 1e-12)) if gaps else None,
+        "gap": float(np.mean(gaps)) if gaps else None,
+        "exclusive_sets": len(gaps),
+        "chain": float(np.mean(chains)) if chains else None,
+        "chains": len(chains),
+    }

@@ -130,7 +130,7 @@ def task_values(probabilities: Sequence[ArrayLike], payoffs: Sequence[ArrayLike]
     return TaskValues(right=right, soft=soft, hard=hard, brier=brier, sure=sure, worst=worst, most=most)
 
 
-def run_variance(scores: ArrayLike, *, ddof: int = 1) -> float:
+def run_variance(scores: ArrayLike) -> float:
     """Mean over tasks of the variance of a score over repeated runs; lower means steadier, not better.
 
     ``scores`` has shape (tasks, runs), at least 2 runs, else `DomainError`. Source: Analytica, section 5.1 (100
@@ -144,4 +144,4 @@ def run_variance(scores: ArrayLike, *, ddof: int = 1) -> float:
     y = np.asarray(scores, dtype=np.float64)
     if y.ndim != 2 or y.shape[1] < 2 or not np.isfinite(y).all():
         raise DomainError("scores must be a matrix (tasks, runs) of numbers with at least 2 runs")
-    return float(y.var(axis=1, ddof=ddof).mean())
+    return float(y.var(axis=1, ddof=1).mean())

@@ -12,8 +12,14 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
-from workbench.science.simulator.errors import GrounderErrors, crowd_prices
-from workbench.science.simulator.worlds import World, WorldKind, linear_reading, make_world
+from workbench.science.simulator.worlds import (
+    GrounderErrors,
+    World,
+    WorldKind,
+    crowd_prices,
+    linear_reading,
+    make_world,
+)
 from workbench.science.tables import Events
 
 RULES = ("own", "linear", "leaf")

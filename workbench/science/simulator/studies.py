@@ -14,8 +14,14 @@ import numpy as np
 from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.comparing.paired import holm, paired_test
 from workbench.science.errors import UnknownName
-from workbench.science.simulator.errors import GrounderErrors, LeafNoise, crowd_prices
-from workbench.science.simulator.worlds import World, linear_reading, make_world
+from workbench.science.simulator.worlds import (
+    GrounderErrors,
+    LeafNoise,
+    World,
+    crowd_prices,
+    linear_reading,
+    make_world,
+)
 
 #: What a verdict of the paired test is to a claim; the others keep their words.
 _VERDICTS = {"better": "supported", "worse": "contradicted"}

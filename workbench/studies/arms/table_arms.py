@@ -13,8 +13,8 @@ from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.documents.score_documents import raw_forecasts
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast, event_priors
-from workbench.science.simulator.errors import GrounderErrors
 from workbench.science.simulator.simulated_exams import RULES
+from workbench.science.simulator.worlds import GrounderErrors
 from workbench.science.table_cells import read_cells
 from workbench.science.tables import read_forecasts
 from workbench.studies.arms.base import ArmError, Free, one_of, wrong

@@ -51,9 +51,7 @@ class TriageRow:
         return asdict(self)
 
 
-def expected_gain(
-    crowd: float | None, days_left: float | None, *, skill: float = SKILL, half_days: float = HALF_DAYS
-) -> float:
+def expected_gain(crowd: float | None, days_left: float | None, *, skill: float = SKILL) -> float:
     """Points of the Brier score that a forecast of one event is expected to gain over the crowd.
 
     >>> round(expected_gain(0.5, 30.0), 4), round(expected_gain(0.99, 30.0), 6), expected_gain(0.5, 0.0)
@@ -61,7 +59,7 @@ def expected_gain(
     """
     q = 0.5 if crowd is None else crowd
     days = UNKNOWN_DAYS if days_left is None else max(0.0, days_left)
-    return skill * q * (1 - q) * days / (days + half_days)
+    return skill * q * (1 - q) * days / (days + HALF_DAYS)
 
 
 def closer_look_gain(trials: Sequence[float], p: float, crowd: float | None) -> float:
