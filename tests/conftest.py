@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from _pytest.doctest import DoctestModule
 
 from proxies.secret_registry import SECRETS
 from proxies.settings import ProxySettings
+from sandbox.kernels.folders import make_held_folder, remove_orphaned_folders, remove_tree
 from tests.command_line import run_process
 from tests.fakes.browser import chromium, lab, tab, watched
 
@@ -50,10 +50,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 _MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
 
 
-def _room_in_memory() -> int:
-    return shutil.disk_usage(_MEMORY).free if os.access(_MEMORY, os.W_OK) else 0
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Let soak see ten times as many examples and try nothing again, and Ctrl-C reach the commands that tests start.
 
@@ -64,9 +60,13 @@ def pytest_configure(config: pytest.Config) -> None:
         hypothesis.settings.load_profile("soak")
         config.option.force_reruns = 0  # what fails seldom is what soak is for
     config.pluginmanager.register(_Collection())
-    if config.option.basetemp is None and _room_in_memory() > _ROOM:
-        config.option.basetemp = tempfile.mkdtemp(prefix="t-", dir=_MEMORY)
-        config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
+    in_memory = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
+    if config.option.basetemp is None and in_memory:
+        remove_orphaned_folders(_MEMORY)  # of runs that were killed
+        folder, lock = make_held_folder(_MEMORY)
+        config.option.basetemp = folder / "t"
+        config.add_cleanup(partial(remove_tree, folder))
+        config.add_cleanup(partial(os.close, lock))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

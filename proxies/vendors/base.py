@@ -76,11 +76,12 @@ class HttpSource:
         """
         self.require_key()
         if params.get(WHOLE):
-            return RawAnswer(body=await self._whole(endpoint, params), fetched_at=self._settings.now())
+            return self.answer(await self._whole(endpoint, params))
         _, body = await self.exchange(endpoint, self.http_request(endpoint, params), unread=LARGE)
         return RawAnswer(body=body, fetched_at=self._settings.now())
 
-    async def _whole(self, endpoint: Endpoint, params: Fields) -> bytes:
+    async def _whole(self, endpoint: Endpoint, params: Fields) -> Any:
+        """Return a list put together of its pages, or as many rows of it as a cutoff can need."""
         page, limit = endpoint.page, params[WHOLE]
         (head, *_) = (step for step in steps_of(endpoint.rows or "") if step.kind == "key")
         plain = {name: value for name, value in params.items() if name not in (WHOLE, page.param, page.size)}
@@ -94,7 +95,7 @@ class HttpSource:
             rows += part if isinstance(part, list) else []
             cursor = get(payload, page.cursor) if isinstance(payload, dict) else None
             if not cursor or not part or (limit is not True and len(rows) >= int(limit) + size):
-                return orjson.dumps({head.names[0]: rows})
+                return {head.names[0]: rows}
         raise ParameterInvalid(
             f"{endpoint.path} has more than {_MOST_PAGES} pages there: ask for a shorter window"
         )

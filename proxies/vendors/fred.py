@@ -26,10 +26,7 @@ class FredSource(HttpSource):
     """FRED over HTTP. Windows of more than 2,000 vintages are asked for in parts and joined."""
 
     async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
-        """Return the raw answer; of a list of tags all its pages under a cutoff, since later tags stand among the earlier ones."""
-        if params.get(WHOLE):
-            payload = await self._whole(endpoint, params)
-            return self.answer(payload)
+        """Return the raw answer; of a window with too many vintages that of its parts."""
         try:
             return await super().fetch(endpoint, params)
         except CutoffRefused:
@@ -38,10 +35,10 @@ class FredSource(HttpSource):
             # a live call, which asks for no day
             raise no_answer(self.name, endpoint.path) from None
         except TooManyVintages:
-            payload = await self._in_parts(endpoint, params)
-        return self.answer(payload)
+            return self.answer(await self._in_parts(endpoint, params))
 
     async def _whole(self, endpoint: Endpoint, params: Fields) -> Any:
+        # later tags stand among the earlier ones
         page = endpoint.page
         plain = {name: item for name, item in params.items() if name not in (WHOLE, page.param, page.size)}
         tags: list[Any] = []

@@ -33,8 +33,7 @@ class PolymarketSource(HttpSource):
     async def fetch(self, endpoint: Endpoint, params: Fields) -> RawAnswer:
         """Return the raw answer: a part of a list, by rows, or a price path."""
         if endpoint.path in _LISTS:
-            rows = await self._list(endpoint, params)
-            return self.answer(rows)
+            return self.answer(await self._list(endpoint, params))
         start, end = params.get("startTs"), params.get("endTs")
         if (
             endpoint.path != "polymarket/prices-history"
@@ -52,9 +51,7 @@ class PolymarketSource(HttpSource):
             for point in (payload.get("history") if isinstance(payload, dict) else None) or []:
                 # the point at the edge of two chunks comes with both
                 points[orjson.dumps(point)] = point
-        return RawAnswer(
-            body=orjson.dumps({"history": list(points.values())}), fetched_at=self._settings.now()
-        )
+        return self.answer({"history": list(points.values())})
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
         """Accept a page of a list too, which stands under its own key."""

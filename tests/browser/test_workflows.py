@@ -165,7 +165,7 @@ def test_s1_a_page_that_lost_its_server_ignores_no_edit_though_it_was_killed_in_
     type_in(page, "P2.1", "0.2")
     page.get_by_text(f"saved as {scenario}").wait_for()
     running.process.kill()
-    running.process.wait(timeout=30)
+    running.process.wait(timeout=90)
     editor(page, "P3").fill("0.5")
     editor(page, "P3").press("Enter")  # nobody answers it
     page.locator(".wb-banner").wait_for(state="visible")

@@ -70,14 +70,14 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
     )  # either name means the comments and the forecasts beside them
     run_ok(tmp_path, *check)
     for place, bad, says in (
-        ("cut", {"probability_yes": 1.2}, "from 0 to 1"),
+        ("cut", {"probability_yes": 1.2}, "less than or equal to 1"),
         ("cut", {"probability_yes": None}, "probability_yes is missing"),
         ("cut", {"probability_yes": 0.0004}, "from 0.001 to 0.999"),
         ("party", {"probability_yes_per_category": {QUESTIONS[1]["options"][0]: 1.0}}, "a share for each of"),
         ("oil", {"continuous_cdf": [0.0] * 201}, "above the one before"),
         ("oil", {"continuous_cdf": by_id["oil"]["continuous_cdf"][:200]}, "201 values"),
         ("oil", {"question": "gone"}, "not in the set"),
-        ("oil", {"continuous": []}, "unknown field"),
+        ("oil", {"continuous": []}, "unknown keys"),
     ):
         changed = [{**entry, **(bad if entry["question"] == place else {})} for entry in sent]
         (tmp_path / "m.json").write_text(json.dumps(changed))

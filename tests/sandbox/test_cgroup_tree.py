@@ -122,7 +122,7 @@ def test_version_two_is_bounded_read_and_removed(tree: FakeTree):
         tree.set(folder, "pids.events", max=9)
         # what is still inside after the kernel's end is killed
         groups.retire(group)
-        assert kernel.wait(10) == -9
+        assert kernel.wait(60) == -9
         (folder / "cgroup.procs").write_text("")
     groups.close()
     assert tree.groups(tree.top) == []
@@ -133,7 +133,7 @@ def test_a_group_that_another_thread_removed_is_gone_as_a_whole(tree: FakeTree):
     """The thread that removes groups and the end of our process meet on one group, and go on to the group above it."""
 
     def remove(group: Path) -> None:
-        together.wait(10)
+        together.wait(60)
         for folder in (group, group.parent):
             with contextlib.suppress(FileNotFoundError):  # the other was first; anything else is a fault
                 tree.remove(folder)

@@ -80,7 +80,9 @@ async def test_a_kernel_whose_greeting_is_lost_is_asked_again_at_once(tmp_path, 
     try:
         started = time.monotonic()
         await client.connect(30)
-        assert time.monotonic() - started < 2 + lost  # a third of a second each, on a quiet machine
+        assert (
+            time.monotonic() - started < 10 + lost
+        )  # a third of a second each on a quiet machine; 30 is when it gives up
     finally:
         greeting.cancel()
         await client.close()

@@ -180,42 +180,32 @@ def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
         return
     for name in numbers:
         cells = rows[name].dropna()
-        for summed in numbers:
-            if summed == name:
-                continue
-            values = rows[summed].dropna()
-            if values.nunique() < 3 or cells.empty:
-                continue
-            aggregate = None
-            if cells.nunique() == 1:
-                constant = float(cells.iloc[0])
-                sums = {
-                    "sum": values.sum(),
-                    "mean": values.mean(),
-                    "highest": values.max(),
-                    "lowest": values.min(),
-                }
-                aggregate = next(
-                    (label for label, value in sums.items() if _same(constant, float(value))), None
-                )
-            elif float(abs(values.sum())) > 0:
-                shares = values / float(values.sum())
-                if _same(float((cells - shares).abs().max()), 0.0) and cells.index.equals(values.index):
-                    aggregate = "share of the sum"
-            if aggregate is not None:
-                yield finding(
-                    "leaks",
-                    f"{name} is the {aggregate} of {summed} over all rows, those after a cutoff too",
-                    f"the column {name}: leave it out",
-                )
-                break
+        totals = (
+            (label, summed)
+            for summed in numbers
+            if summed != name and rows[summed].nunique() >= 3
+            if (label := _total_of(rows[summed].dropna(), cells))
+        )
+        if total := next(totals, None):
+            what = f"the {total[0]} of {total[1]} over all rows"
+        elif cells.nunique() == 1 and float(cells.iloc[0]) == len(rows):
+            what = "the number of all rows"
         else:
-            if cells.nunique() == 1 and float(cells.iloc[0]) == len(rows):
-                yield finding(
-                    "leaks",
-                    f"{name} is the number of all rows, those after a cutoff too",
-                    f"the column {name}: leave it out",
-                )
+            continue
+        yield finding(
+            "leaks", f"{name} is {what}, those after a cutoff too", f"the column {name}: leave it out"
+        )
+
+
+def _total_of(values: pd.Series[Any], cells: pd.Series[Any]) -> str:
+    """Name what cells tell of all values: one of their totals in every row, or each value's share; "" for nothing."""
+    if cells.nunique() == 1:
+        totals = {"sum": values.sum(), "mean": values.mean(), "highest": values.max(), "lowest": values.min()}
+        constant = float(cells.iloc[0])
+        return next((label for label, total in totals.items() if _same(constant, float(total))), "")
+    if values.sum() == 0 or not cells.index.equals(values.index):
+        return ""
+    return "share of the sum" if _same(float((cells - values / values.sum()).abs().max()), 0.0) else ""
 
 
 def _same(first: float, second: float) -> bool:

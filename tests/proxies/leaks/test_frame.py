@@ -1,4 +1,4 @@
-"""Cases A1 to A11: the frame around all sources."""
+"""Cases A1 to A11, the frame around all sources; A20 to A35 and A50 to A65, single sources; B2, a policy that errs."""
 
 import asyncio
 import logging
@@ -9,15 +9,9 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import load_catalogue
-from proxies.errors import (
-    CutoffRefused,
-    NoCutoff,
-    ParameterNotListed,
-    Refused,
-    SourceError,
-)
+from proxies.errors import CutoffRefused, NoCutoff, ParameterInvalid, ParameterNotListed, Refused, SourceError
 from tests.fakes.upstream import Sent
-from tests.proxies.leaks.desk import EOD, Desk, bars
+from tests.proxies.leaks.desk import EOD, STATEMENT, Desk, bars
 from tests.proxies.worlds import KEY
 
 
@@ -115,3 +109,67 @@ def test_a11_every_source_has_a_timeout_and_a_bound_on_calls_at_once() -> None:
     for source in load_catalogue().sources():
         assert 0 < source.limits.timeout <= 60 and 1 <= source.limits.together <= 8
         assert source.name == "embedded" or source.limits.per_minute or source.limits.per_second
+
+
+async def test_a21_an_end_with_a_time_of_day_is_a_day() -> None:
+    desk = Desk(bars("2024-05-30"))
+    await desk(EOD, symbol="A", to="2024-05-30 15:00:00")
+    assert desk.seen[0].query["to"] == "2024-05-30"
+
+
+async def test_a22_no_range_an_earlier_range_and_a_later_one() -> None:
+    desk = Desk(bars("2024-05-30"))
+    assert len((await desk(EOD, symbol="A")).data) == 1
+    await desk(EOD, symbol="A", to="2024-03-01")
+    assert desk.seen[-1].query == {"symbol": "A", "to": "2024-03-01"}
+    later = await desk(EOD, symbol="A", **{"from": "2024-07-01", "to": "2024-08-01"})
+    assert later.data == [] and len(desk.seen) == 2
+
+
+async def test_a26_a_quarter_counts_from_its_filing_not_from_its_end() -> None:
+    rows = [
+        {"symbol": "A", "date": "2024-05-31", "fiscalYear": "2024", "period": "Q2", "acceptedDate": "2024-08-02 18:01:00", "revenue": 2},
+        {"symbol": "A", "date": "2024-02-29", "fiscalYear": "2024", "period": "Q1", "acceptedDate": "2024-04-05 18:01:00", "revenue": 1},
+        {"symbol": "A", "date": "2023-11-30", "fiscalYear": "2023", "period": "FY", "acceptedDate": "2024-05-31 22:30:00", "revenue": 3},
+    ]  # fmt: skip
+    answer = await Desk(rows)(STATEMENT, symbol="A", period="quarter")
+    assert [row["revenue"] for row in answer.data] == [1, 3]
+    # an acceptance in the evening of the cutoff day itself is late
+    rows[2]["acceptedDate"] = "2024-06-01 00:00:00"
+    assert [row["revenue"] for row in (await Desk(rows)(STATEMENT, symbol="A", period="quarter")).data] == [1]
+
+
+@pytest.mark.parametrize("ticker", ["../../admin?x=", "A/B", "..", "A#", "A%2e", "AAPL?x=1", "a b", ""])
+async def test_a51_a_path_parameter_cannot_climb_out(ticker: str) -> None:
+    desk = Desk([])
+    with pytest.raises(ParameterInvalid):
+        await desk("msd/companies/companies/{ticker}/kpi", ticker=ticker)
+    assert desk.seen == []
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"geo": "us"}, {"geo": "USA"}, {"geo": "US-"}, {"geo": "US&geo=X"}, {"geo": "New York"}, {"cat": -1}, {"cat": "news"}, {"cat": 100000}]
+)  # fmt: skip
+async def test_a55_what_is_no_place_or_category_is_refused_before_a_search_is_spent(
+    wrong: dict[str, Any],
+) -> None:
+    desk = Desk({"interest_over_time": {"timeline_data": []}})
+    with pytest.raises(ParameterInvalid, match=next(iter(wrong))):
+        await desk("gt/google_trends_overtime", q="a", **wrong)
+    assert desk.seen == []
+
+
+async def test_b2_a_policy_that_errs_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import MappingProxyType
+
+    from proxies.asof import policies
+    from proxies.asof.policies import POLICIES, Policy
+
+    def broken(*args: Any) -> Any:
+        raise ZeroDivisionError
+
+    whole = POLICIES["filter_rows"]
+    for policy in (Policy(prepare=broken, judge=whole.judge), Policy(prepare=whole.prepare, judge=broken)):
+        monkeypatch.setattr(policies, "POLICIES", MappingProxyType({**POLICIES, "filter_rows": policy}))
+        with pytest.raises(CutoffRefused):
+            await Desk([{"timestamp": 1, "price": 1}])("polymarket/trades", market="0x1")

@@ -1,5 +1,6 @@
 """When a figure, a bar or a report was out (A8, A9, A10), to the day and the tick."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -9,10 +10,20 @@ from proxies.errors import (
 )
 from tests.fakes.upstream import Sent
 from tests.fakes.upstream_fmp import Fmp, Share
-from tests.proxies.closed_leaks.yahoo import at, chart
 from tests.proxies.leaks.desk import Desk
 
 FULL = "fmp/{}/end-of-day/historical-price-eod/full"
+
+
+def at(text: str) -> int:
+    return int(datetime.fromisoformat(text).timestamp())
+
+
+def chart(zone: str, kind: str, *stamps: str) -> dict[str, Any]:
+    meta = {"exchangeTimezoneName": zone, "instrumentType": kind}
+    quote = {"close": [float(n) for n in range(len(stamps))]}
+    result = {"meta": meta, "timestamp": [at(text) for text in stamps], "indicators": {"quote": [quote]}}
+    return {"chart": {"result": [result], "error": None}}
 
 
 async def test_a8_core_cpi_is_not_told_before_its_release() -> None:
