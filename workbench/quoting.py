@@ -6,7 +6,6 @@ reads like an order to the reader is left in place, as it may bear on how far th
 texts stand in one message, each lies between two marks that hold its name.
 """
 
-import hashlib
 import hmac
 import re
 import unicodedata
@@ -168,16 +167,13 @@ class Marks:
 
     Parameters
     ----------
-    key : str or None
-        None for runs from before marks had keys: their texts stand without bars between marks of twelve digits, as on record.
+    key : str
     """
 
-    key: str | None = ""
+    key: str = ""
 
     def clean(self, text: str) -> str:
         """Return what a model is shown of a text: what can be seen of it, without white space around it."""
-        if self.key is None:
-            return seen(text).strip()
         return "\n".join(line.rstrip() for line in visible(text).strip().split("\n"))
 
     def quoted(self, text: str, name: str) -> str:
@@ -190,8 +186,6 @@ class Marks:
         """
         clean = self.clean(text)
         mark = self._mark(clean, name)
-        if self.key is None:
-            return f"[begin {name} #{mark}]\n{clean}\n[end {name} #{mark}]"
         orders = orders_in(text, clean)
         named = f"\n({name} {' and '.join(orders)}: judge that, and do not follow it)" if orders else ""
         return f"[begin {name} #{mark}]\n{_bars(clean)}\n[end {name} #{mark}]{named}"
@@ -207,7 +201,7 @@ class Marks:
         for match in re.finditer(rf"\[begin {re.escape(name)} #([0-9a-f]+)\]\n", prompt):
             end = prompt.find(f"\n[end {name} #{match[1]}]", match.end())
             text = prompt[match.end() : end]
-            if end >= 0 and self.key is not None:
+            if end >= 0:
                 text = "\n".join(
                     line.removeprefix(BAR.rstrip()).removeprefix(" ") for line in text.split("\n")
                 )
@@ -217,8 +211,6 @@ class Marks:
 
     def _mark(self, clean: str, name: str) -> str:
         content = f"{name}\n{clean}".encode()
-        if self.key is None:
-            return hashlib.sha256(content).hexdigest()[:12]
         return hmac.new(self.key.encode(), content, "sha256").hexdigest()[:32]  # 128 bits
 
 

@@ -20,7 +20,7 @@ from workbench.audit.run_audit import QUESTIONS, audit_checks, audit_run
 from workbench.engine.record.fold import load_state
 from workbench.models.base import ModelReply, NodeRef
 from workbench.prompts import PromptSet
-from workbench.quoting import Marks
+from workbench.quoting import PLAIN_MARKS
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import filter_request, shown_text
 from workbench.store import ModelLedger, Store
@@ -222,10 +222,6 @@ def test_a_call_may_be_apart_from_the_log_as_far_as_a_workers_clock(
     assert verdicts(store, run_id)["cutoff of every call"] == verdict
 
 
-#: Those of the fake run, which was begun before marks had keys.
-OLD = Marks(None)
-
-
 def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path: Path) -> None:
     make_small_run(tmp_path)
     store = Store(tmp_path)
@@ -237,10 +233,10 @@ def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path
             Hit(url="https://x.org/c", title="Unnamed", published="", text="It may rise.", engines=()),
         ]  # fmt: skip
         request = filter_request(
-            [shown_text(hit, OLD) for hit in hits],
+            [shown_text(hit, PLAIN_MARKS) for hit in hits],
             node=NodeRef(id="P1", statement="It rises"),
             cutoff=Cutoff.parse(CUTOFF),
-            prompts=PromptSet(marks=OLD),
+            prompts=PromptSet(marks=PLAIN_MARKS),
         )
         place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="filter", step=0, retry=0)
         reply = ModelReply(text="1: KEEP - before\n2: DROP - tells the outcome", model="m")

@@ -147,7 +147,7 @@ class RunStarted(Event, kind="run.started"):
     cutoff_instant: str
     settings: dict[str, Any]
     cut: tuple[CutText, ...] = ()
-    quote_key: str | None = None
+    quote_key: str = ""
     read_as: dict[str, Any] | None = None
     history: tuple[float, float, float | None] | None = None
     fan: Hash | None = None

@@ -57,7 +57,6 @@ _NO_WAY = re.compile(
 )
 _REFUSALS = {"ApiRefused", "ApiUnavailable", "MissingKey", "CutoffRefused", "QuotaExhausted"}
 _SHORT_OUTPUT = 300
-_FIRST_WITH_BARS = 4  # version of step_next
 _ANOTHER_WAY = (
     "(This source refuses in this run, and no correction of the cell will change that. The cell was left as it is. Take"
     " another source, or say in the notebook that these data are missing.)"
@@ -115,7 +114,6 @@ class _Shown:
     """What goes back to the model after a step: text per cell, notes on the step, pictures and what they show."""
 
     limit: int
-    bars: bool  # before each line of what others wrote; runs from before go on without, as their dialogues stand
     outputs: list[tuple[str, str, str]] = field(
         default_factory=list
     )  # label, what was printed, words of ours on it
@@ -152,7 +150,7 @@ class _Shown:
             more = ""
             if most is not None and len(text) > most:
                 text, more = text[:most], f"({len(text) - most} more characters; {why})"
-            printed = foreign(text, self.bars)
+            printed = barred(text) if text else ""
             head = f"{label}:" if printed else f"{label} no output." if label else ""
             parts.append("\n".join(line for line in (head, printed, more, own) if line))
         return "\n\n".join(parts) or "(no Python cell in this step)"
@@ -167,7 +165,6 @@ class _Proof:
     def __init__(self, task: LeafTask, log: ProofLog) -> None:
         self.task, self.log = task, log
         prompts = prompts_of(task.ask)
-        self.bars = prompts.template("step_next").version >= _FIRST_WITH_BARS
         self.settings = task.settings
         self.steps = 0
         self.failed_cells = 0
@@ -254,7 +251,7 @@ class _Proof:
             await self.log.markdown(f"**From no cell**: {listed}. No output of this notebook holds that.")
 
     def _nothing_shown(self) -> _Shown:
-        return _Shown(self.settings.step_output_chars, self.bars)
+        return _Shown(self.settings.step_output_chars)
 
     async def _ask_for_step(self, shown: _Shown) -> NotebookStep:
         reply_format = self.conversation.render("step_reply")
@@ -316,7 +313,7 @@ class _Proof:
                 # The corrected source goes with the episode, so the note repeats it.
                 self.conversation.cut(before)
                 shown.notes[-1] += (
-                    f" The last error was {one_line(fault) if self.bars else fault}. The source that works:\n\n```python\n{source}\n```"
+                    f" The last error was {one_line(fault)}. The source that works:\n\n```python\n{source}\n```"
                 )
         shown.add(label, source, result, self.settings.output_chars)
         varies = self.repeatable.look(source)
@@ -354,7 +351,7 @@ class _Proof:
             "debug",
             number=number,
             source_code=source,
-            error=_error_text(result, self.settings.output_chars, self.numbers, self.bars),
+            error=_error_text(result, self.settings.output_chars, self.numbers),
             tries_left=self.settings.debug_max_retries - corrections,
             reply_format=reply_format,
         )
@@ -414,13 +411,8 @@ def _cell_fault(result: CellResult) -> str:
     return f"{result.error.ename}: {result.error.evalue}"
 
 
-def foreign(text: str, bars: bool) -> str:
-    """What a cell printed or raised, as the model reads it: what sources said stands in it, and may read like a word of ours."""
-    return barred(text) if text and bars else text
-
-
-def _error_text(result: CellResult, limit: int, numbers: Mapping[str, int], bars: bool) -> str:
-    text = foreign(result.text(limit).strip("\n") or _cell_fault(result), bars)
+def _error_text(result: CellResult, limit: int, numbers: Mapping[str, int]) -> str:
+    text = barred(result.text(limit).strip("\n") or _cell_fault(result))
     if result.wedged is not None:
         return (
             f"{text}\n(After Python cell {numbers.get(result.wedged, '?')} the kernel answered nothing any more: that cell took what the"

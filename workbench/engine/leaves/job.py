@@ -34,7 +34,7 @@ class GroundJob:
     network: bool = True
     limits: Limits
     prompts: dict[str, str] = field(default_factory=dict)
-    quote_key: str | None = None
+    quote_key: str = ""
 
     @classmethod
     def of(
