@@ -122,12 +122,14 @@ def own_operations() -> list[type[Operation]]:
 
 
 @pytest.mark.parametrize("operation", own_operations(), ids=lambda each: each.__name__)
-def test_no_number_is_nan_and_no_budget_below_0(operation: type[Operation]) -> None:
+def test_no_number_is_nan_no_budget_below_0_and_no_count_below_1(operation: type[Operation]) -> None:
     """No sum is above NaN: as a budget or a cap it would bound nothing."""
     for each in fields_of(operation):
         wrong = ["nan"] if each.bare is float else []
         if each.name == "budget_usd" and not isinstance(each.says, Setting):
             wrong.append("-1")
+        if each.name in ("most", "limit", "queries", "questions", "k") and each.bare is int:
+            wrong += ["0", "-1"]
         for text in wrong:
             with pytest.raises(ValidationError, match=each.name):
                 operation.model_validate({each.name: text})

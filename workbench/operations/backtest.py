@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
-
 from workbench.errors import UsageError
 from workbench.formatting import counted, signed_interval
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, columns
-from workbench.operations.fields import Day
+from workbench.operations.fields import Count, Day
 from workbench.operations.forecast_files import write_csv
 from workbench.requests import Says
 
@@ -49,7 +47,7 @@ class Backtest(Operation):
     """Write every forecast to this CSV."""
     plot: Path | None = None
     """Write the reliability plot (.png or .svg)."""
-    processes: Annotated[int | None, Field(ge=1)] = None
+    processes: Count | None = None
     """Processes at once; a core each, two at most, without it."""
 
     def answer(self, home: Home) -> dict[str, Any]:

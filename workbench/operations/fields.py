@@ -41,6 +41,8 @@ Days = Annotated[list[Day], BeforeValidator(_split)]
 NumberText = Annotated[
     str | float, AfterValidator(lambda value: value if isinstance(value, str) else f"{value:.12g}")
 ]
+#: How many, where none would be no request.
+Count = Annotated[int, Field(ge=1)]
 #: Most US dollars that may be spent; NaN is refused, as no sum is above it.
 Dollars = Annotated[float | None, Field(ge=0)]
 Author = Annotated[str, Says(text="Who says so: a typed name, not proved.")]

@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from pydantic import Field
+
 from workbench.errors import PROVIDER, STOPPED, UsageError, command
 from workbench.formatting import counted
 from workbench.operations.base import Home
 from workbench.operations.blocks import Block, Remark, columns
-from workbench.operations.fields import Dollars
+from workbench.operations.fields import Count, Dollars
 from workbench.operations.model_work import ModelWork, may_buy_again
 from workbench.requests import Says
 
@@ -42,9 +44,9 @@ class Forecast(ModelWork):
     ] = []
     due: bool = False
     """Only questions whose next review has come, by the halving schedule."""
-    gap_hours: float = 1.0
+    gap_hours: Annotated[float, Field(ge=0)] = 1.0
     """Least hours between two forecasts."""
-    most: int = 8
+    most: Count = 8
     """Most forecasts of one question."""
     budget_usd: Dollars = None
     """Most US dollars for each set; as last time without it."""

@@ -12,7 +12,7 @@ from workbench.formatting import counted, signed_figure
 from workbench.models.model_options import ReplyForm
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Facts, Remark, blocks_of, columns
-from workbench.operations.fields import ApiBase, Dollars, Level, PricePairs
+from workbench.operations.fields import ApiBase, Count, Dollars, Level, PricePairs
 from workbench.requests import Says
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class ExamineModel(Operation):
     short = ("questions", "budget_usd")
 
     model: ModelName
-    questions: Annotated[int, Field(ge=1)] = 80
+    questions: Count = 80
     """How many are drawn."""
     recent: bool = False
     """On series of today, at cutoffs of the last year; needs the network."""

@@ -9,11 +9,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import Field
+
 from workbench.errors import PROVIDER, UsageError
 from workbench.formatting import counted
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, blocks_of, columns, table_of
-from workbench.operations.fields import ApiBase, CutoffText, Dollars, PricePairs, SetName, Words
+from workbench.operations.fields import ApiBase, Count, CutoffText, Dollars, PricePairs, SetName, Words
 from workbench.questions.sets.selection import RULES, SelectionRules
 from workbench.requests import Says
 
@@ -97,7 +99,7 @@ class FetchQuestions(_Selects):
     """Which events are kept; by default prophet-paper for markets, none for Metaculus."""
     series: Words = []
     """Kalshi series or Polymarket tag ids, by comma."""
-    limit: int = 200
+    limit: Count = 200
     """Most events of each series."""
     cutoff: CutoffText = "now"
     """Of markets: what they showed then."""
@@ -532,9 +534,9 @@ class GatherContexts(Operation):
     ] = "asked"
     schedule: bool = False
     """Every time of the halving schedule from asking to closing that has passed."""
-    gap_hours: float = 1.0
+    gap_hours: Annotated[float, Field(ge=0)] = 1.0
     """Least hours between two times."""
-    most: int = 8
+    most: Count = 8
     """Most times of one question."""
     model: str | None = None
     """Searches, filters, ranks and sums up; without one rules alone do."""
@@ -542,7 +544,7 @@ class GatherContexts(Operation):
     prices: PricePairs = []
     engines: Words = []
     """Engines by comma; all that work here without it."""
-    queries: int = 4
+    queries: Count = 4
     """Searches of one context."""
     budget_usd: Dollars = None
     """Most US dollars of this session."""

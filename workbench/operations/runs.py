@@ -11,7 +11,7 @@ from workbench.errors import WANTING, BudgetStop, UsageError, WorkbenchError
 from workbench.formatting import outcome_words, percent, point_change
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark, table_of
-from workbench.operations.fields import RunName, Words
+from workbench.operations.fields import Count, RunName, Words
 from workbench.operations.run_document import RunDocument
 from workbench.requests import Says
 
@@ -28,7 +28,7 @@ class Runs(Operation):
     tags: Annotated[Words, Says(text="Only runs with this tag (`note --tag` sets one).", word="tag")] = []
     search: str = ""
     """Only runs in which these words occur: claim, drivers, model, notes."""
-    limit: int | None = None
+    limit: Count | None = None
     """The newest so many."""
 
     def answer(self, home: Home) -> list[dict[str, Any]]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, columns
+from workbench.operations.fields import Count
 from workbench.science.tables import read_events, read_forecasts
 
 
@@ -60,7 +59,7 @@ class PaperTables(Operation):
     """Published forecasts of the dev methods."""
     trials: Path
     """Trials of the dev methods."""
-    resamples: Annotated[int, Field(ge=1)] = 5000
+    resamples: Count = 5000
     """Bootstrap resamples."""
     seed: int = 20261121
     """Seed of the resampling."""

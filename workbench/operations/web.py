@@ -13,7 +13,7 @@ from proxies.errors import CutoffRefused
 from workbench.errors import PROVIDER
 from workbench.operations.base import Home, Operation
 from workbench.operations.blocks import Block, Remark
-from workbench.operations.fields import ApiBase, CutoffText
+from workbench.operations.fields import ApiBase, Count, CutoffText
 from workbench.search.web_options import WebOptions
 
 
@@ -57,7 +57,7 @@ class Search(WebLook):
     words: Annotated[str, Field(min_length=1, max_length=400)]
     """What is looked for."""
     cutoff: CutoffText
-    k: Annotated[int, Field(ge=1)] = 10
+    k: Count = 10
     """Most results, 25 at most."""
     engines: str = ""
     """Engines by name, with commas; without it all that work here."""
