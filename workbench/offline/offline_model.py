@@ -96,17 +96,21 @@ class OfflineAnalyst:
         for stage in stages:
             if stage not in RULES:
                 raise ClaimRefused(_no_stage(stage, free_rules), *ANOTHER_MODEL)
+        claim, rows, past = await self.check(statement, cutoff)
+        with suppress(ClaimRefused):  # too little is known to simulate: history says what there is to say
+            past = past._replace(
+                forecast=await asyncio.to_thread(self._paths.chance, claim, rows),
+                # of the paths that were drawn for the forecast
+                fan=await asyncio.to_thread(claim_fan, claim, rows, paths=self._paths),
+            )
+        return past
+
+    async def check(self, statement: str, cutoff: str) -> tuple[Claim, Mapping[str, Rows], PastShare]:
+        """Return a claim that can be treated, the rows of its series and what history says of it; refuses as :meth:`preflight` does."""
         try:
             claim, last_day, at = claim_at(statement, cutoff)
             rows = await visible(self._observe, claim.sources, at)
-            past = await self._check((statement, cutoff), claim, rows, last_day)
-            with suppress(ClaimRefused):  # too little is known to simulate: history says what there is to say
-                past = past._replace(
-                    forecast=await asyncio.to_thread(self._paths.chance, claim, rows),
-                    # of the paths that were drawn for the forecast
-                    fan=await asyncio.to_thread(claim_fan, claim, rows, paths=self._paths),
-                )
-            return past
+            return claim, rows, await self._check((statement, cutoff), claim, rows, last_day)
         except ProxyError as problem:
             raise _unreadable(problem, statement) from problem
 
