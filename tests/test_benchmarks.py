@@ -50,6 +50,7 @@ def smoke(names: list[str]) -> None:
 LONG = {"desk", "kernels", "large_home", "pooling_study", "reasoning", "workers"}
 
 
+@pytest.mark.timeout(900)  # all of them in one process
 def test_short_benchmarks_still_run() -> None:
     smoke([name for name in BENCHMARKS if name not in LONG])
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, islice, pairwise, permutations
-from statistics import mean, median
 
 _MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zä]*\.?"
 _DATE = re.compile(
@@ -55,6 +54,7 @@ _ELSEWHERE = re.compile(
     r"|not (?:loaded|fetched|printed|checked)|outside (?:of )?(?:the|this) notebook|said|according to|announced|reportedly)\b",
     re.IGNORECASE,
 )
+_BOUND = re.compile(r" ?%? or (?:less|more|lower|higher|better|worse|below|above|fewer)\b", re.IGNORECASE)
 _PERCENT = re.compile(r"[ \u00a0]?(?:%|per ?cent\b)", re.IGNORECASE)
 _N_IS = re.compile(r"\b[nN] ?= ?$")
 _PART_OF = re.compile(r" (?:out )?of \d")
@@ -67,11 +67,13 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _SHOWN_STEP = re.compile(r"(?<!\b[nN] )(?<!\b[nN])=|[×*≈→√]|\b(?:i\.e\.|that is|that's|which is|mak(?:es?|ing)|hence|so|thus|times|equals?|gives?|impl(?:y|ies|ied)|leav\w+|mid-?point|together|twice|half|double|third|blend\w*|weigh\w*)\b")  # fmt: skip
-#: Numbers that a sentence spells.
+_WEIGHED = re.compile(r"\b(?:[123]/[34]|thirds?|quarters?|weigh\w*|blend\w*)\b", re.IGNORECASE)
 _SPELLED = {
-    "half": 0.5, "third": 1 / 3, "quarter": 0.25, "twice": 2, "double": 2, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6,
-    "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12, "annual": 12, "monthly": 12, "quarterly": 4,
+    "half": 0.5, "third": 1 / 3, "quarter": 0.25, "fifth": 0.2, "tenth": 0.1, "twice": 2, "double": 2, "doubled": 2, "one": 1, "two": 2, "three": 3,
+    "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "dozen": 12, "twenty": 20,
+    "annual": 12, "monthly": 12, "quarterly": 4, "weekly": 52,
 }  # fmt: skip
+_BASIS_POINTS = re.compile(r" ?(?:bps?|basis points?)\b", re.IGNORECASE)
 _UNIT = re.compile(
     r"(?<![^\W\d])(?:thousand|k|million|mn|m|billion|bn|trillion|tn|tausend|mio|mrd)s?\b", re.IGNORECASE
 )
@@ -80,7 +82,6 @@ _SCALES = (1.0, 100.0, 0.01)
 _UNITS = (1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9)
 #: So many are named in a complaint; numbers of a report that are looked up; most rows of an output that a reader counts himself.
 _NAMED, _READ, _BY_EYE = 6, 400, 30
-_REACH = 4  # sentences before a figure in which the numbers stand that it is made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Figure:
     @property
     def is_evidence(self) -> bool:
         """Whether it is used as something that was counted or measured; a length of time follows from a calendar."""
-        if _SUPPOSED.search(self.before) or _ELSEWHERE.search(self.sentence):
+        if _SUPPOSED.search(self.before) or _ELSEWHERE.search(self.sentence) or _BOUND.match(self.after):
             return False
         if _TIME.match(self.after):
             return False
@@ -203,36 +204,38 @@ def _held_and_left(
     made = sorted(
         {abs(value) for value in (*_one_step(direct), *(step for text in texts for step in _made_of(text)))}
     )
-    marks = values_of(level)
-    away = sorted({abs(value - mark) for value in direct for mark in marks})
+    away = sorted({abs(value - mark) for value in direct for mark in values_of(level)})
     whole = [value for value in made if value == int(value)]
     held: dict[Figure, float] = {}
-    words: dict[Figure, float] = {}
     left: list[Figure] = []
+    words: dict[Figure, float] = {}
     for figure in islice(quoted_figures(as_spelled_here(_CODE.sub(" ", report))), _READ):
         if figure.is_word:
             words[figure] = abs(figure.value)
             continue
         source = figure.matches(direct)
-        if source is None:
+        if source is not None and figure.spelling[0] in "+-−" and figure.digits >= 3:
+            # A sign that is written must be that of what was printed.
+            source = figure.matches(by_sign[-1 if figure.value < 0 else 1])
+        elif source is None:
             source = figure.matches(whole if figure.is_count else made)
             if source is None and figure.digits >= 4:  # how far a printed level is from the claim's
                 source = figure.matches(away)
-        elif figure.spelling[0] in "+-−" and figure.digits >= 3:
-            # A sign that is written must be that of what was printed.
-            source = figure.matches(by_sign[-1 if figure.value < 0 else 1])
         if source is None:
             left.append(figure)
         else:
             held[figure] = source
+    marks = values_of(level)
     for _ in range(3):  # a step may rest on the one before it, or on what is supposed
-        supposed = {
+        supposed = words | {
             figure: abs(figure.value)
             for figure in left
             if not figure.is_evidence or _TIME.match(figure.after)
         }
-        operands = held | words | supposed
-        held |= {figure: step for figure in left if (step := _reckoned(figure, operands, marks)) is not None}
+        newly = {
+            figure: step for figure in left if (step := _reckoned(figure, held | supposed, marks)) is not None
+        }
+        held |= newly
         left = [figure for figure in left if figure not in held]
     return [*held], left
 
@@ -359,9 +362,21 @@ def _one_step(values: Sequence[float]) -> Iterator[float]:
 
 @lru_cache(maxsize=512)
 def _lines(text: str) -> tuple[float, ...]:
-    """What the few numbers of one line make, two by two."""
-    lines = (values_of(line) for line in text.splitlines()[:400])
-    return tuple(_pairs(values for values in lines if len(values) <= 4))
+    """Differences, sums and shares of the few numbers of one line."""
+    made: list[float] = []
+    for line in text.splitlines()[:400]:
+        values = values_of(line)
+        if 2 <= len(values) <= 4:
+            made += _pairs(values)
+            made += [
+                round(share * whole) for share in values for whole in values if 0 < share < 1 and whole >= 20
+            ]
+        elif len(values) <= 12:
+            runs = [
+                values[start:end] for start in range(len(values)) for end in range(start + 3, len(values) + 1)
+            ]
+            made += [total for run in runs for total in (sum(run), sum(run) / len(run))]
+    return tuple(made)
 
 
 @lru_cache(maxsize=512)
@@ -376,31 +391,32 @@ def _made_of(text: str) -> tuple[float, ...]:
     few = values_of(text)
     made = [
         *_lines(text),
-        *_pairs([few] if len(few) <= 6 else ()),
-        *_pairs(pair for column in columns for pair in pairwise(column)),
+        *(_pairs(few) if len(few) <= 6 else ()),
+        *(step for column in columns for pair in pairwise(column) for step in _steps(pair)),
     ]
-    for values in lines:
-        if 4 < len(values) <= 12:
-            made += [mean(values[start:end]) for start, end in combinations(range(len(values) + 1), 2)]
     for several in (*lines, *columns):
         if 2 <= len(several) <= 400:
-            total = sum(several)
-            made += [
-                total,
-                total / len(several),
-                median(several),
-                max(several) - min(several),
-                float(len(several)),
-            ]
+            ordered, total = sorted(several), sum(several)
+            middle = (ordered[(len(several) - 1) // 2] + ordered[len(several) // 2]) / 2
+            made += [total, total / len(several), middle, ordered[-1] - ordered[0], float(len(several))]
     return tuple(made)
 
 
-def _pairs(groups: Iterable[Sequence[float]]) -> Iterator[float]:
-    """Yield differences, sums, shares and changes of the numbers of each group."""
-    for first, second in (pair for values in groups for pair in permutations(values, 2)):
+def _steps(pair: tuple[float, float]) -> Iterator[float]:
+    earlier, later = pair
+    yield later - earlier
+    if earlier:
+        yield (later - earlier) / earlier
+    if later:
+        yield (later - earlier) / later
+
+
+def _pairs(values: Sequence[float]) -> Iterator[float]:
+    for first, second in permutations(values, 2):
         yield from (first - second, first + second)
-        # no share is made of a percentage and a count
-        if second and (first == int(first)) == (second == int(second)):
+        if second and (first == int(first)) == (
+            second == int(second)
+        ):  # no share is made of a percentage and a count
             yield from (first / second, 1 - first / second)
 
 
@@ -434,41 +450,66 @@ def _shares(text: str, whole: float | None) -> Iterator[float]:
 
 
 def _reckoned(figure: Figure, operands: Mapping[Figure, float], marks: Sequence[float]) -> float | None:
-    """Return what follows in one step from figures beside it, as written or as printed, if that is it."""
-    shown = _SHOWN_STEP.search(figure.sentence) is not None
+    """Return what follows in a step or two from figures beside it, as written or as printed, if that is it."""
+    shown, weighed = (pattern.search(figure.sentence) is not None for pattern in (_SHOWN_STEP, _WEIGHED))
+    reach = 4 if weighed else 2
     near = [
-        other
-        for other in operands
-        if figure.place - _REACH <= other.place <= figure.place and other is not figure
+        (value, other)
+        for other, source in operands.items()
+        if figure.place - reach <= other.place <= figure.place and other is not figure
         if shown or not other.is_word or other.place == figure.place
-    ][-8:]
+        for value in {
+            abs(other.value),
+            source,
+            *((abs(other.value) / 100,) if _BASIS_POINTS.match(other.after) else ()),
+        }
+    ][-16:]
     spelled = [_SPELLED[word] for word in re.findall(r"[a-z]+", figure.sentence.lower()) if word in _SPELLED]
-    written = [value for other in near for value in (abs(other.value), operands[other])]
+    small = [*spelled, *(value for value, other in near if other.is_word)]
+    close = [value for value, other in near if shown or weighed or other.place >= figure.place - 1]
     values = [
         value
-        for value in dict.fromkeys([*written, *spelled, *marks])
+        for value in dict.fromkeys([*close, *spelled, *marks])
         if value != abs(figure.value) or value < 20
     ]
-    made = [whole - value for value in values for whole in (1, 100) if 0 < value < whole]
-    # Poisson's, and the spread of a day over many
-    made += [step for value in values if value < 20 for step in (math.exp(-value), 1 - math.exp(-value))]
-    days = [
-        abs(other.value) for other in operands if _TIME.match(other.after) and other.place <= figure.place
-    ]
-    made += [value * math.sqrt(day / year) for value in values for day in days for year in (252, 365)]
-    percents = [*spelled, *(abs(other.value) for other in near if _PERCENT.match(other.after))]
-    made += [value * (1 + sign * share / 100) for value in values for share in percents for sign in (1, -1)]
-    for first, second in permutations(values, 2):
+    made = [scale - value for value in values for scale in (1, 100) if 0 < value < scale]
+    # Sums and differences are of numbers that are written alike.
+    alike = [value for value, other in near if _step(other.spelling) == _step(figure.spelling)]
+    for first, second in permutations([*dict.fromkeys([*alike, *(values if shown else marks)])], 2):
         made += [first - second, first + second]
+    for first, second in permutations(values, 2):
         if second:
-            made += [first / second, first / second - 1]
+            made += [first / second, (first - second) / second]
         if shown:
-            made += [first * second, (first + second) / 2, (2 * first + second) / 3]
+            made += [first * second, (first + second) / 2]
+            made += [min(first / scale, 1.0) ** second for scale in (1, 100) if 1 <= second <= 1000]
     if figure.is_count:
         made = [value for value in made if value == int(value)]
+    else:
+        made += [value * factor for value in values for factor in small]
+        percents = [*small, *(value for value, other in near if _PERCENT.match(other.after))]
+        made += [
+            first * (1 + sign * second / 100) for first in values for second in percents for sign in (1, -1)
+        ]
+        days = [
+            abs(other.value) for other in operands if _TIME.match(other.after) and other.place <= figure.place
+        ]
+        made += [
+            value * math.sqrt(day / year)
+            for value in values
+            for day in (*days, *small)
+            for year in (252, 365)
+        ]
+        made += [
+            chance for value in values if value < 20 for chance in (math.exp(-value), 1 - math.exp(-value))
+        ]
+        if weighed:
+            made += [
+                first * part + second * (1 - part)
+                for first, second in permutations(values, 2)
+                for part in (1 / 3, 1 / 4)
+            ]
     # People reckon with what they have rounded: 1.7 may be 3 % off.
-    rounded = [
-        _step(other.spelling) / 2 / abs(other.value) for other in near if other.value and not other.is_word
-    ]
+    rounded = [_step(other.spelling) / 2 / value for value, other in near if value and not other.is_word]
     slack = min(max(rounded, default=0.0), 0.04) if shown and figure.digits < 4 else 0.0
-    return figure.matches(sorted({abs(value) for value in made}), slack=slack)
+    return figure.matches(sorted({abs(value) for value in made if math.isfinite(value)}), slack=slack)
