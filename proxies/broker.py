@@ -268,7 +268,7 @@ class BrokerSession:
 
     async def _record(self, row: LedgerRow) -> None:
         """Store a row; a large one in a thread, since compressing it would block the loop for 20 ms and more."""
-        if row.answer is not None and len(row.answer.encoded()) >= _IN_THREAD:
+        if row.answer is not None and len(row.answer.body) >= _IN_THREAD:
             await asyncio.to_thread(self._ledger.record, row)
         else:
             self._ledger.record(row)

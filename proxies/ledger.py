@@ -67,10 +67,6 @@ class Answer:
         """
         return orjson.loads(self.body)
 
-    def encoded(self) -> bytes:
-        """Return the data as JSON bytes, in the upstream's key order."""
-        return self.body
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:

@@ -33,7 +33,7 @@ def process_pool(workers: int) -> Any:
 
 
 def _prepare(parent: int) -> None:
-    """Set the worker up: Ctrl-C is for the broker, and a killed broker leaves no orphan."""
+    """Set the worker up: Ctrl-C is for its parent, and a killed parent leaves no orphan."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 

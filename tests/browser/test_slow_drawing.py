@@ -32,13 +32,18 @@ WATCH_WORDS = """() => void setInterval(() => {
 }, 50)"""
 
 
+def run_in_kernels(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have IPython run some code when a kernel starts."""
+    startup = folder / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00-first.py").write_text(code)
+    monkeypatch.setenv("IPYTHONDIR", str(folder))
+
+
 def test_a_page_that_is_drawn_for_long_arrives_whole_and_is_never_called_lost(
     run_home: Path, tmp_path: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    startup = tmp_path / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "00-slow.py").write_text(STARTUP)
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    run_in_kernels(STARTUP, tmp_path, monkeypatch)
     page = watched.page
     with serving(run_home, RUN, page=page) as running:
         begun = time.monotonic()
@@ -74,10 +79,7 @@ def test_a_page_whose_widget_is_lost_is_drawn_by_another_kernel(
     run_home: Path, tmp_path: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marker = tmp_path / "lost"
-    startup = tmp_path / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "00-lost.py").write_text(LOSES_ONE.format(marker=str(marker)))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    run_in_kernels(LOSES_ONE.format(marker=str(marker)), tmp_path, monkeypatch)
     with serving(run_home, RUN, page=watched.page) as running:
         watched.page.goto(running.url)
         watched.page.wait_for_selector('[role="treeitem"]', timeout=120_000)

@@ -74,7 +74,7 @@ def test_the_document_names_cell_call_and_answer(home: Path) -> None:
     assert call["newest"] == {"date": "2018-06-29", "value": 16.09} and "beginning" not in call
     state = load_state(store, RUN)
     expected = data_call(RUN, "P2.1").answer
-    assert expected is not None and raw_answer(store, state, "P2.1", 1) == expected.encoded()
+    assert expected is not None and raw_answer(store, state, "P2.1", 1) == expected.body
     with pytest.raises(UsageError, match="made 1 data calls"):
         raw_answer(store, state, "P2.1", 2)
     with pytest.raises(UsageError, match=r"P2 is combined from P2\.1"):

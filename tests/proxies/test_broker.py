@@ -299,7 +299,7 @@ async def test_a_large_answer_is_the_one_that_is_told_of_a_small_one(
         )
         try:
             answer = await ask(EOD, symbol="A")
-            told.append((answer.encoded(), answer.meta, answer.dropped))
+            told.append((answer.body, answer.meta, answer.dropped))
         except SourceRejected:
             told.append("no answer")
             assert not ask.ledger.rows
@@ -346,7 +346,7 @@ async def test_bytes_and_hashes_are_those_of_earlier_runs(
     store.close()
     assert row.answer is not None and row.request_hash == REQUEST_THEN
     for answer in (first, again, row.answer):
-        assert answer.encoded() == DATA_OF_THEN and answer.meta["content_hash"] == HASH_THEN
+        assert answer.body == DATA_OF_THEN and answer.meta["content_hash"] == HASH_THEN
         assert content_hash(answer.data) == HASH_THEN
 
 

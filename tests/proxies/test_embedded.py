@@ -67,7 +67,7 @@ async def test_rows_after_the_cutoff_do_not_matter_and_the_last_visible_close_do
         await asker(broker_of(embedded_root=folder(name, *values)), "2018-06-30")(PATH, series_id="SP500")
         for name, values in {"a": (2718.0, 1.0), "b": (2718.0, 99.0), "c": (2719.0, 1.0)}.items()
     ]
-    assert answers[0].encoded() == answers[1].encoded() != answers[2].encoded()
+    assert answers[0].body == answers[1].body != answers[2].body
     assert (
         answers[0].meta["content_hash"] == answers[1].meta["content_hash"] != answers[2].meta["content_hash"]
     )

@@ -76,7 +76,7 @@ async def test_metadata_of_today_is_stripped_and_ranking_by_it_refused(fred_brok
     for row in (*found.data["seriess"], *one.data["seriess"]):
         assert not {"last_updated", "popularity", "group_popularity", "observation_end"} & set(row)
         assert row["title"]
-    assert TODAY not in found.encoded().decode()
+    assert TODAY not in found.body.decode()
     with pytest.raises(ParameterInvalid):
         await ask("fred/series/search", search_text="syn", order_by="popularity")
 

@@ -75,7 +75,7 @@ def statuses(source: str, market: Market, cutoff: str = "2024-06-01", **changed:
             except NoSuch:
                 told.append(None)
                 continue
-            text = answer.encoded().decode()
+            text = answer.body.decode()
             assert not [
                 word for word in (*TELLTALES, "close_time", "closedTime", '"closed":') if word in text
             ], text

@@ -51,5 +51,5 @@ async def test_a_row_of_one_second_before_the_cutoff_comes_in_and_one_of_its_sec
 ) -> None:
     path, params, body, word = NEIGHBOURS[policy]
     assert load_catalogue().resolve(path).as_of.policy == policy
-    text = (await Desk(body)(path, _iso(MOMENT), **params)).encoded().decode()
+    text = (await Desk(body)(path, _iso(MOMENT), **params)).body.decode()
     assert [f"{word}{k}" in text for k in range(3)] == [True, False, False]

@@ -71,7 +71,7 @@ class Edgar:
 async def test_a_filing_counts_from_its_acceptance_in_new_york(cutoff: str, visible: bool) -> None:
     answer = await Desk(Edgar([REPORT], 1))("sec/submissions", cutoff, cik="320193")
     assert [row["accessionNumber"] for row in answer.data] == [ACCESSION][: int(visible)]
-    assert "Apple" not in answer.encoded().decode()
+    assert "Apple" not in answer.body.decode()
 
 
 async def test_of_a_company_with_very_many_filings_a_window_is_wanted() -> None:
@@ -110,7 +110,7 @@ async def test_a_figure_is_the_one_that_was_stated_and_a_later_statement_of_it_d
     assert "552560" not in read(await Desk(body(INCOME))(path, "2019-10-31", **asked)), (
         "the day of filing is not over"
     )
-    both = (await Desk(body(INCOME))(path, "2021-01-01", **asked)).encoded().decode()
+    both = (await Desk(body(INCOME))(path, "2021-01-01", **asked)).body.decode()
     assert both.count("55256000000") == 2
 
 

@@ -52,7 +52,7 @@ def ask_of(
 
 
 async def told(ask: Asker, kind: VendorShape, world: World) -> str:
-    return (await ask(kind.path, **params_of(ENDPOINTS[kind.path], world))).encoded().decode()
+    return (await ask(kind.path, **params_of(ENDPOINTS[kind.path], world))).body.decode()
 
 
 @by_source

@@ -126,7 +126,7 @@ def floyd() -> Wiki:
 async def test_a7_a_later_title_reads_like_one_that_never_was(path: str) -> None:
     async def told(title: str) -> str:
         try:
-            return (await Desk(floyd())(path, "2021-04-01", title=title)).encoded().decode()
+            return (await Desk(floyd())(path, "2021-04-01", title=title)).body.decode()
         except Refused as error:
             return error.reason
 

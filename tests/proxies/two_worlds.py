@@ -91,7 +91,7 @@ def read(outcome: Outcome | Any) -> str:
         return f"{type(outcome.refused).__name__}: {outcome.refused}"
     meta = {name: value for name, value in answer.meta.items() if name != "fetched_at"}
     meta["fetched"] = answer.meta["fetched_at"] is not None
-    return "\n".join((answer.encoded().decode(), orjson.dumps(meta).decode(), _printed(meta)))
+    return "\n".join((answer.body.decode(), orjson.dumps(meta).decode(), _printed(meta)))
 
 
 def known(endpoint: Endpoint, moment: datetime) -> datetime:

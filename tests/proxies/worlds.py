@@ -102,7 +102,7 @@ class Outcome:
             for name, value in self.answer.meta.items()
             if name not in ("as_of", "clamped", "fetched_at")
         }
-        return self.answer.encoded().decode() + orjson.dumps(meta).decode()
+        return self.answer.body.decode() + orjson.dumps(meta).decode()
 
     def leaked(self) -> set[str]:
         return {token for token in self.world.late if token in self.text()}

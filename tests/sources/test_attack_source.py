@@ -147,7 +147,7 @@ async def test_an_own_source_lists_just_the_undated_changes_that_show(dated: str
         home = tmp_path / (change or "before")
         home.mkdir()
         await added(home, "orders", anew(frame), date="day", value="v", **DATED[dated])
-        told[change] = (await asked(home, "2018-01-20", {})).encoded()
+        told[change] = (await asked(home, "2018-01-20", {})).body
         paths = ProxySettings(own_folder=own_folder(home), reader="person").catalogue()
     assert b"2018-01-15" in told[""]
     assert set(paths.resolve("own/orders/rows").as_of.open_to) == {

@@ -118,7 +118,7 @@ def coverage(reading: ClaimReading | None, cutoff: Cutoff, model: str) -> Covera
     first, last = claim.about.first, data_end(claim.about)
     try:
         if all(series.embedded for series in (claim.about, claim.against) if series is not None):
-            run_blocking(_preflight(claim, cutoff))
+            run_blocking(_appraise(claim, cutoff))
         else:  # its values are of a network, which the run asks before it is opened
             check(claim, cutoff.last_moment_day)
     except WorkbenchError as error:
@@ -162,8 +162,8 @@ async def _observe(series_id: str, cutoff: Cutoff) -> Sequence[dict[str, Any]]:
     return _known[key]
 
 
-async def _preflight(claim: Claim, cutoff: Cutoff) -> None:
-    await OfflineAnalyst(_observe).check(claim.statement, cutoff.text)
+async def _appraise(claim: Claim, cutoff: Cutoff) -> None:
+    await OfflineAnalyst(_observe).appraised(claim.statement, cutoff.text)
 
 
 async def _usable_cutoff(claim: Claim, refused: Cutoff) -> date | None:
@@ -185,7 +185,7 @@ async def _usable_cutoff(claim: Claim, refused: Cutoff) -> date | None:
 
 async def _treatable(claim: Claim, day: date) -> bool:
     try:
-        await _preflight(claim, Cutoff.parse(day.isoformat()))
+        await _appraise(claim, Cutoff.parse(day.isoformat()))
     except ClaimRefused:
         return False
     return True

@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING
 
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
@@ -35,9 +34,6 @@ from workbench.questions.grammar import CAN_DO, read_claim
 from workbench.questions.series.claim_paths import ClaimPaths, claim_fan
 from workbench.questions.series.embedded_series import DATA_END
 from workbench.questions.series.known_series import data_end
-
-if TYPE_CHECKING:
-    from proxies.broker import Broker
 
 NAME = "offline/analyst"
 RULES = ("linear", "vanilla")
@@ -96,7 +92,7 @@ class OfflineAnalyst:
         for stage in stages:
             if stage not in RULES:
                 raise ClaimRefused(_no_stage(stage, free_rules), *ANOTHER_MODEL)
-        claim, rows, past = await self.check(statement, cutoff)
+        claim, rows, past = await self.appraised(statement, cutoff)
         with suppress(ClaimRefused):  # too little is known to simulate: history says what there is to say
             past = past._replace(
                 forecast=await asyncio.to_thread(self._paths.chance, claim, rows),
@@ -105,7 +101,7 @@ class OfflineAnalyst:
             )
         return past
 
-    async def check(self, statement: str, cutoff: str) -> tuple[Claim, Mapping[str, Rows], PastShare]:
+    async def appraised(self, statement: str, cutoff: str) -> tuple[Claim, Mapping[str, Rows], PastShare]:
         """Return a claim that can be treated, the rows of its series and what history says of it; refuses as :meth:`preflight` does."""
         try:
             claim, last_day, at = claim_at(statement, cutoff)
@@ -251,13 +247,8 @@ def dated_cutoff(cutoff: Cutoff) -> Cutoff:
     return Cutoff.parse(cutoff.instant.isoformat()) if cutoff.live else cutoff
 
 
-def open_offline(broker: "Broker | None" = None) -> OfflineAnalyst:
-    """Return the offline analyst over a broker, or over the embedded data alone."""
-    return OfflineAnalyst(broker_history(broker))
-
-
 def open_offline_model(name: str, options: ModelOptions) -> OfflineAnalyst:
     """Return the model of this name; the factory of the provider ``offline``. Raises ``UnknownModel``."""
     if name != NAME:
         raise UnknownModel(unknown_model(name))
-    return open_offline(options.broker)
+    return OfflineAnalyst(broker_history(options.broker))

@@ -139,9 +139,7 @@ async def _world_answers(
         ", ".join(f"{key}={value}" for key, value in params.items()) or "all rows" for _, params in calls
     ]
     return {
-        name: str(reply).encode()
-        if isinstance(reply, ProxyError)
-        else reply.encoded() + orjson.dumps(reply.meta)
+        name: str(reply).encode() if isinstance(reply, ProxyError) else reply.body + orjson.dumps(reply.meta)
         for name, reply in zip(names, replies, strict=True)
     }
 

@@ -392,7 +392,7 @@ class ApiLedger:
         if row.answer is not None:
             meta = orjson.dumps({**row.answer.meta, _AUDIT: dict(row.audit)}).decode()
         with self._store.transaction() as db:  # one commit for both: it is most of the cost of a small call
-            answer = self._store.put_body(row.answer.encoded()) if row.answer is not None else None
+            answer = self._store.put_body(row.answer.body) if row.answer is not None else None
             insert_row(
                 db,
                 "api_calls",

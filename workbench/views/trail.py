@@ -198,7 +198,7 @@ def raw_answer(store: Store, state: RunState, node: NodeId, number: int, trial: 
     answer = rows[number - 1].answer
     if answer is None:
         raise UsageError(f"call {number} of {node} was refused: {rows[number - 1].refused}")
-    return answer.encoded()
+    return answer.body
 
 
 def revised_series(store: Store, state: RunState, node: NodeId) -> dict[str, list[Any]]:
@@ -304,7 +304,7 @@ def _call_of_row(number: int, row: LedgerRow, cells: Sequence[str]) -> Call:
         newest=listed[-1] if listed else None,
         content_hash=str(meta.get("content_hash", "")),
         refused=row.refused,
-        beginning="" if row.answer is None else row.answer.encoded()[:BEGINNING].decode("utf-8", "replace"),
+        beginning="" if row.answer is None else row.answer.body[:BEGINNING].decode("utf-8", "replace"),
         vintages=vintages_of(listed),
     )
 

@@ -106,13 +106,17 @@ def period_kind(row: Any) -> str:
     return ""
 
 
-def known_after_lag(day: date, days: int, request: ApiRequest) -> Any:
-    """Return the instant from which a row may be used: the lagged day has begun, strictly before the cutoff."""
+def _known_after_lag(day: date | None, days: int | None, request: ApiRequest, row: Any) -> datetime | str:
+    """Return the instant from which a row may be used (the lagged day has begun, strictly before the cutoff), or why it may not be."""
+    if day is None or days is None:
+        return why_undated(request, row)
     # ISO days sort as text
     late = [d.days for d in request.as_of.delays if d.first <= day.isoformat() <= d.last]
-    return (
-        start_of_day(day + timedelta(days=max([days, *late])), stamp_for(request, request.stamp).zone) + TICK
-    )
+    zone = stamp_for(request, request.stamp).zone
+    try:
+        return start_of_day(day + timedelta(days=max([days, *late])), zone) + TICK
+    except OverflowError:
+        return LATE
 
 
 def with_year_ends(request: ApiRequest, cutoff: Cutoff) -> Plan:
@@ -154,14 +158,10 @@ def by_lag(context: PolicyContext) -> Judge:
         # a fourth quarter comes with the annual report; where years end is not on record any quarter may be one
         if ends is not None and day is not None and kind == "Q" and (not ends or _ends_year(day, ends)):
             kind = "FY"
-        days = lag_of(lags, kind)
-        if day is None or days is None:
-            return why_undated(request, row)
-        try:
-            known_at = known_after_lag(day, days, request)
-        except OverflowError:
-            return LATE
-        return None if cutoff.admits(known_at) else LATE
+        known = _known_after_lag(day, lag_of(lags, kind), request, row)
+        if isinstance(known, str):
+            return known
+        return None if cutoff.admits(known) else LATE
 
     return Judge(reason)
 
@@ -230,17 +230,12 @@ def by_report(context: PolicyContext) -> Judge:
         return min((known for _, known in hits), default=None)
 
     def reason(row: Any) -> Reason:
-        known = known_by_report(row)
         day, kind = anchor_day(request, row)
         days = lag_of(as_of.lag_days, kind)
         undated = day is None or days is None
-        if known is None:
-            if day is None or days is None:
-                return why_undated(request, row)
-            try:
-                known = known_after_lag(day, days, request)
-            except OverflowError:
-                return LATE
+        known = known_by_report(row) or _known_after_lag(day, days, request, row)
+        if isinstance(known, str):
+            return known
         if cutoff.admits(known):
             return None
         # a row that bears no date of its own is undated before its report comes out, so it must be so after

@@ -90,7 +90,7 @@ async def test_a10_errors_show_no_address_and_no_text_of_the_vendor() -> None:
             answer = await Desk(lambda seen: Sent({"message": "delisted in 2025"}, status))(path, **params)
         except (Refused, SourceError) as error:
             return str(error)
-        return answer.encoded().decode() + str(answer.meta["notes"])
+        return answer.body.decode() + str(answer.meta["notes"])
 
     for status in (400, 401, 404, 418, 500):
         for text in (await told(EOD, status, symbol="A"), await told("kalshi/market", status, ticker="A")):
