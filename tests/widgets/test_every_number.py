@@ -240,6 +240,7 @@ def test_the_pdf_has_every_number_in_full_and_as_the_screens_show_it(
     assert data.rstrip().endswith(b"%%EOF") and notes == ()
     pages = [page.extract_text() for page in PdfReader(io.BytesIO(data)).pages]
     text = "\n".join(pages)
+    assert re.search("[\ufb00-\ufb06]", text) is None, "a joined ff in a hash is found by no search"
     assert missing({**tree_numbers, **derived_numbers}, numbers_in(text)) == {}
     assert set(band) <= numbers_in(text)
     # Every percentage and every change of the page, as often as the page has it, a chart's ends and labels included.
