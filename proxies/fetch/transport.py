@@ -296,7 +296,7 @@ class RetryingTransport:
         """Return the upstream's response, of any status that a retry would not change.
 
         Raises `SourceUnavailable`: No response, none in ``limits.total`` seconds, or 5xx to the last try. Raises `SourceRejected`: The
-        response is larger than may be, or coded otherwise than was asked. Raises `QuotaExhausted`: The plan is used up, or 429 to the last
+        response is larger than may be, or coded otherwise than was asked (`SourceUnavailable` where it may not be repeated). Raises `QuotaExhausted`: The plan is used up, or 429 to the last
         try.
         """
         for attempt in range(1, self.retry.tries + 1):
@@ -312,9 +312,9 @@ class RetryingTransport:
                         f"{self.source} did not finish its answer in {self.limits.total:g} s: ask for less, or later"
                     ) from None
                 except UnusableResponse as error:
-                    raise SourceRejected(
-                        f"{self.source} sent an answer that cannot be read: {error}"
-                    ) from None
+                    # a request that writes has arrived, and whether it was taken is to be looked up
+                    kind = SourceRejected if self.repeatable else SourceUnavailable
+                    raise kind(f"{self.source} sent an answer that cannot be read: {error}") from None
                 except TransportError as error:
                     # repeated once, not to the last try: each further timeout would cost the caller the whole wait again
                     if last or attempt > 1 or not self.repeatable:

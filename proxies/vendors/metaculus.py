@@ -133,14 +133,19 @@ class MetaculusSite:
         )
         if response.status == 404:
             raise NoSuch(f"metaculus has no {path.strip('/'):.60}")
-        return self._read(response)
+        self._require_taken(response)
+        try:
+            return orjson.loads(response.body)
+        except orjson.JSONDecodeError:
+            raise SourceRejected("metaculus sent no JSON") from None
 
     async def _send(self, path: str, body: Any) -> None:
         self._require_token()
         request = HttpRequest(method="POST", url=f"{self._base}/{path}", query={}, json=body)
-        self._read(await self._writing.send(request))
+        # what the site says to what it has taken is not read: told as refused for it, a forecast would be sent again
+        self._require_taken(await self._writing.send(request))
 
-    def _read(self, response: HttpResponse) -> Any:
+    def _require_taken(self, response: HttpResponse) -> None:
         if response.status in (401, 403) and not self._token:
             raise MissingKey(f"metaculus wants a token (HTTP {response.status}): set {TOKEN}")
         if response.status == 401:
@@ -148,7 +153,3 @@ class MetaculusSite:
         if not 200 <= response.status < 300:
             reason = SECRETS.clean(" ".join(response.body[:600].decode("utf-8", "replace").split()))
             raise SourceRejected(f"metaculus refuses (HTTP {response.status}): {reason[:300]}")
-        try:
-            return orjson.loads(response.body)
-        except orjson.JSONDecodeError:
-            raise SourceRejected("metaculus sent no JSON") from None

@@ -425,3 +425,28 @@ async def test_a_distribution_is_not_sent_for_other_ends_than_it_was_made_for(
             (row,) = await posting.post(site)
             assert row.state == "posted" and fake.forecasts[0]["question"] == 3
             await site.aclose()
+
+
+def test_what_the_site_took_is_posted_whatever_it_says_to_it(tmp_path: Path, desk: Desk) -> None:
+    desk.fake.after = lambda seen: Sent(b"", 201) if seen.method == "POST" else None
+    for state in ("posted", "before"):
+        assert set(states(run_json(tmp_path, *POST, **desk.environ)).values()) == {state}
+    assert sorted(row["question"] for row in desk.fake.forecasts) == [1, 2, 5, 6, 7, 8]
+    assert len(desk.fake.comments) == 3
+
+
+def test_a_post_that_is_gone_holds_up_no_other(tmp_path: Path, desk: Desk) -> None:
+    desk.fake.tournaments = {"cup": desk.fake.tournaments["cup"][1:]}
+    for state in ("posted", "before"):
+        found = states(run_json(tmp_path, *POST, **desk.environ))
+        assert found == {"1": "closed", **dict.fromkeys("25678", state)}
+    assert sorted(row["question"] for row in desk.fake.forecasts) == [2, 5, 6, 7, 8]
+
+
+def test_an_answer_that_cannot_be_read_leaves_what_the_next_call_looks_up(tmp_path: Path, desk: Desk) -> None:
+    odd = Sent(b"[]", 201, {"content-encoding": "br"})
+    desk.fake.after = lambda seen: odd if seen.method == "POST" else None
+    assert run_cli(tmp_path, *POST, **desk.environ).returncode != 0
+    desk.fake.after = lambda seen: None
+    assert set(states(run_json(tmp_path, *POST, **desk.environ)).values()) == {"posted"}
+    assert sorted(row["question"] for row in desk.fake.forecasts) == [1, 2, 5, 6, 7, 8]

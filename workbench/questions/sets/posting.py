@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from proxies.errors import SourceRejected
+from proxies.errors import NoSuch, SourceRejected
 from proxies.hashing import content_hash
 from proxies.vendors.metaculus import MetaculusSite
 from workbench.questions.formats import metaculus
@@ -100,7 +100,10 @@ class Posting:
             by_post.setdefault(self.questions[name].source_id, []).append(name)
         held = []
         for post, own in by_post.items():
-            now = metaculus.read_questions([await site.post(post)])
+            try:
+                now = metaculus.read_questions([await site.post(post)])
+            except NoSuch:
+                now = metaculus.read_questions([])
             left_out, questions = dict(now.left_out), {question.id: question for question in now.questions}
             for name in own:
                 if name not in questions:
