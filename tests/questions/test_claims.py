@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.questions.canonical import canonical_claim
 from workbench.questions.claims import BY_READING, Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.series.series_registry import series_named
 
 
 def test_a_refusal_says_what_can_be_done_and_how_to_set_a_real_model() -> None:
@@ -106,3 +108,12 @@ def claims(draw: st.DrawFn) -> Claim:
 @given(claims())
 def test_reads_its_own_sentences_back(claim: Claim) -> None:
     assert read_claim(claim.statement) == claim
+
+
+@pytest.mark.parametrize("series", ["SP500", "WTI", "CORE_CPI"])
+@pytest.mark.parametrize("words", ["is above {}% on 2018-12-31", "closes at or below {}% at least once through 2018-12-31"])  # fmt: skip
+def test_no_percentage_becomes_a_level_of_a_price_or_an_index(series: str, words: str) -> None:
+    said = f"{series_named(series).article} {words.format(9)}"
+    with pytest.raises(ClaimRefused):
+        canonical_claim(said)
+    assert canonical_claim(said.replace("%", "")) is not None
