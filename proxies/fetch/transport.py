@@ -296,8 +296,8 @@ class RetryingTransport:
         """Return the upstream's response, of any status that a retry would not change.
 
         Raises `SourceUnavailable`: No response, none in ``limits.total`` seconds, or 5xx to the last try. Raises `SourceRejected`: The
-        response is larger than may be, or coded otherwise than was asked (`SourceUnavailable` where it may not be repeated). Raises `QuotaExhausted`: The plan is used up, or 429 to the last
-        try.
+        response is larger than may be, or coded otherwise than was asked (`SourceUnavailable` where the request may not be repeated).
+        Raises `QuotaExhausted`: The plan is used up, or 429 to the last try.
         """
         for attempt in range(1, self.retry.tries + 1):
             last = attempt == self.retry.tries
@@ -312,7 +312,7 @@ class RetryingTransport:
                         f"{self.source} did not finish its answer in {self.limits.total:g} s: ask for less, or later"
                     ) from None
                 except UnusableResponse as error:
-                    # a request that writes has arrived, and whether it was taken is to be looked up
+                    # one that writes has arrived: whether it was taken is to be looked up
                     kind = SourceRejected if self.repeatable else SourceUnavailable
                     raise kind(f"{self.source} sent an answer that cannot be read: {error}") from None
                 except TransportError as error:

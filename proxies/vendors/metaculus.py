@@ -133,7 +133,7 @@ class MetaculusSite:
         )
         if response.status == 404:
             raise NoSuch(f"metaculus has no {path.strip('/'):.60}")
-        self._require_taken(response)
+        self._require_success(response)
         try:
             return orjson.loads(response.body)
         except orjson.JSONDecodeError:
@@ -142,10 +142,10 @@ class MetaculusSite:
     async def _send(self, path: str, body: Any) -> None:
         self._require_token()
         request = HttpRequest(method="POST", url=f"{self._base}/{path}", query={}, json=body)
-        # what the site says to what it has taken is not read: told as refused for it, a forecast would be sent again
-        self._require_taken(await self._writing.send(request))
+        # how the site answers what it has taken is not read: an odd answer would pass for a refusal, and the forecast be sent again
+        self._require_success(await self._writing.send(request))
 
-    def _require_taken(self, response: HttpResponse) -> None:
+    def _require_success(self, response: HttpResponse) -> None:
         if response.status in (401, 403) and not self._token:
             raise MissingKey(f"metaculus wants a token (HTTP {response.status}): set {TOKEN}")
         if response.status == 401:

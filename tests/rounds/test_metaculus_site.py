@@ -450,3 +450,14 @@ def test_an_answer_that_cannot_be_read_leaves_what_the_next_call_looks_up(tmp_pa
     desk.fake.after = lambda seen: None
     assert set(states(run_json(tmp_path, *POST, **desk.environ)).values()) == {"posted"}
     assert sorted(row["question"] for row in desk.fake.forecasts) == [1, 2, 5, 6, 7, 8]
+
+
+def test_a_post_that_is_gone_before_it_is_looked_up_holds_up_no_other(tmp_path: Path, desk: Desk) -> None:
+    desk.fake.after = lambda seen: (
+        Sent(b"[]", 201, {"content-encoding": "br"}) if seen.method == "POST" else None
+    )
+    assert run_cli(tmp_path, *POST, **desk.environ).returncode != 0
+    desk.fake.after = lambda seen: None
+    desk.fake.tournaments = {"cup": desk.fake.tournaments["cup"][1:]}
+    found = states(run_json(tmp_path, *POST, **desk.environ))
+    assert found == {"1": "closed", **dict.fromkeys("25678", "posted")}

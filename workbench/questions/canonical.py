@@ -63,8 +63,6 @@ _MOVES = {
     "rise": "rises?|gains?|increases?|climbs?|advances?|grows?|goes up",
     "fall": "falls?|drops?|declines?|loses?|decreases?|goes down",
 }
-#: Patterns whose level is a value of the series itself.
-_OF_VALUES = ("level", "touch", "range", "mean", "highest", "lowest", "first", "count", "streak")
 _LETTERS = {"S": "S", "A": "A", "D": "D", "P": "P", "average": "V", "impossible": "X"}
 
 
@@ -99,7 +97,8 @@ class Sentence:
         start = groups.get("start")
         by = template.pattern == "touch" and " by " in self.plain
         fields = template.fields(groups, amounts)
-        self._check_units(template.pattern, groups, series)
+        if "level" in template.slots:  # a value of the series itself; other slots say by how much
+            self._check_units(groups, series)
         return Claim(
             series=series,
             other=self._series(groups["other"]) if "other" in groups else None,
@@ -110,12 +109,12 @@ class Sentence:
             **{**fields, "times": int(fields.get("times", 1))},
         )
 
-    def _check_units(self, pattern: str, groups: Mapping[str, str], series: str) -> None:
+    def _check_units(self, groups: Mapping[str, str], series: str) -> None:
         levels = [self.pieces[int(groups[name])].value for name in ("level", "upper") if name in groups]
         about = series_named(series)
         # An index of which no unit is known may be a rate, as unemployment is at FRED.
         no_rate = about.kind == "price" or (about.kind == "index" and about.unit)
-        if pattern in _OF_VALUES and no_rate and any(level.unit == "%" for level in levels):
+        if no_rate and any(level.unit == "%" for level in levels):
             raise ClaimRefused(
                 f"{about.article} is no percentage; state its level, or by how much it rises or falls"
             )

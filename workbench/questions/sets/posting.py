@@ -101,9 +101,10 @@ class Posting:
         held = []
         for post, own in by_post.items():
             try:
-                now = metaculus.read_questions([await site.post(post)])
+                shown = [await site.post(post)]
             except NoSuch:
-                now = metaculus.read_questions([])
+                shown = []
+            now = metaculus.read_questions(shown)
             left_out, questions = dict(now.left_out), {question.id: question for question in now.questions}
             for name in own:
                 if name not in questions:
@@ -140,7 +141,10 @@ class Posting:
         return self._ended(post, "comment", digest)
 
     async def _arrived(self, site: MetaculusSite, name: str) -> bool:
-        standing = (await site.standing(self.questions[name].source_id)).get(name)
+        try:
+            standing = (await site.standing(self.questions[name].source_id)).get(name)
+        except NoSuch:
+            return False
         expected = _values(self.questions[name], self.entries[name])
         return (
             standing is not None
