@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -71,13 +72,20 @@ def start(home: Path, *arguments: str, within: float = 200, stderr: Any = subpro
 @contextmanager
 def serving(home: Path, *arguments: str, page: Any = None) -> Iterator[Served]:
     """A server for one block; the page, which would log its end as an error, is left before it."""
-    running = start(home, *arguments)
-    try:
-        yield running
-    finally:
-        if page is not None:
-            page.goto("about:blank")
-        running.close()
+    with tempfile.TemporaryFile("w+") as log:
+        running = start(home, *arguments, stderr=log)
+        try:
+            yield running
+        except Exception:
+            log.seek(0)
+            print("the server said:", log.read()[-3000:], sep="\n")
+            if page is not None:
+                print("the page shows:", page.locator("body").inner_text()[:1000], sep="\n")
+            raise
+        finally:
+            if page is not None:
+                page.goto("about:blank")
+            running.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,3 +87,28 @@ def test_a_page_whose_widget_is_lost_is_drawn_by_another_kernel(
         assert marker.exists()
         assert watched.page.evaluate("sessionStorage.length") == 0
     watched.clean()
+
+
+@pytest.mark.parametrize(("refused", "comes"), [(1, True), (10, False)])
+def test_a_page_whose_kernel_has_ended_is_drawn_by_another_or_says_that_it_does_not_come_up(
+    refused: int, comes: bool, run_home: Path, watched: Watched
+) -> None:
+    asked: list[str] = []
+
+    def refuse(route: Any) -> None:
+        kernel = route.request.url.partition("/api/kernels/")[2][:36]
+        asked.extend({kernel}.difference(asked))
+        if asked.index(kernel) < refused:
+            route.fulfill(status=404, json={"message": "Kernel does not exist"})
+        else:
+            route.continue_()
+
+    watched.page.route("**/api/kernels/*", refuse)
+    with serving(run_home, RUN, page=watched.page) as running:
+        watched.page.goto(running.url)
+        if comes:
+            watched.page.wait_for_selector('[role="treeitem"]')
+        else:
+            watched.page.get_by_text("The page does not come up. Reload it").wait_for()
+        assert len(asked) == (2 if comes else 3)
+        assert watched.page.evaluate("sessionStorage.length") == 0

@@ -211,7 +211,7 @@ class FakeKernels:
     def notify_connect(self, name: str) -> None:
         self.connected.append(name)
 
-    def notify_disconnect(self, name: str) -> None:
+    def await_page(self, name: str) -> None:
         self.connected.remove(name)
 
     def __contains__(self, name: str) -> bool:
@@ -302,7 +302,7 @@ async def test_a_kernel_that_tells_its_page_that_it_lives_is_ended_when_the_page
     from datetime import UTC, datetime, timedelta
     from types import SimpleNamespace
 
-    from workbench.cli.servers.warm_kernels import PageKernels
+    from workbench.cli.servers.warm_kernels import CONNECT_SECONDS, PageKernels
 
     kernels = PageKernels(cull_idle_timeout=door.IDLE_SECONDS)
     stopped: list[str] = []
@@ -312,9 +312,20 @@ async def test_a_kernel_that_tells_its_page_that_it_lives_is_ended_when_the_page
     )
     kernels._kernels["k"], kernels._kernel_connections["k"] = kernel, 1
     kernels.notify_disconnect("k")
-    for ago, ended in ((0, []), (door.IDLE_SECONDS + 1, ["k"])):
-        kernels._left["k"] = datetime.now(UTC) - timedelta(seconds=ago)
+
+    async def ended_later(seconds: float) -> bool:
+        stopped.clear()
+        kernels._left["k"] -= timedelta(seconds=seconds)
         kernel.last_activity = datetime.now(UTC)  # its pulse
         await kernels.cull_kernel_if_idle("k")
-        assert stopped == ended
+        return stopped == ["k"]
+
+    assert [await ended_later(seconds) for seconds in (0, door.IDLE_SECONDS + 1)] == [False, True]
+    # One whose page still loads its scripts is no page that has left.
+    kernels._kernel_connections["k"] = 1
+    kernels.await_page("k")
+    assert [await ended_later(seconds) for seconds in (CONNECT_SECONDS, door.IDLE_SECONDS + 1)] == [
+        False,
+        True,
+    ]
     kernels._kernels.clear()

@@ -6,7 +6,7 @@ proposition to show. Here only the kernel is made ahead; it draws when a page as
 
 import asyncio
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
@@ -16,6 +16,8 @@ from tornado.web import HTTPError
 REHEARSAL = "from workbench.widgets.home_page import rehearse; rehearse()"
 #: Seconds in which a page that took a kernel has the machine for itself; then the next kernel is made.
 REFILL_SECONDS = 3.0
+#: Seconds that a browser has for the scripts of a page, some megabytes, until it connects to the page's kernel.
+CONNECT_SECONDS = 300.0
 _START_SECONDS = 60.0
 
 _log = logging.getLogger(__name__)
@@ -48,6 +50,11 @@ class PageKernels(AsyncMappingKernelManager):
         """Note when a connection ended."""
         super().notify_disconnect(kernel_id)  # type: ignore[no-untyped-call]
         self._left[kernel_id] = datetime.now(UTC)
+
+    def await_page(self, kernel_id: str) -> None:
+        """Keep a drawn kernel for a page that still loads its scripts, as if its connection had yet to end."""
+        self.notify_disconnect(kernel_id)
+        self._left[kernel_id] += timedelta(seconds=CONNECT_SECONDS)
 
     async def cull_kernel_if_idle(self, kernel_id: str) -> None:
         """Cull a kernel by the time since its last connection ended."""
@@ -97,9 +104,9 @@ class WarmKernels:
         return await self._started()
 
     def release(self, connected: Connected) -> None:
-        """Let go of a kernel that has drawn its page: unless the page connects to it soon, it counts as left."""
+        """Let go of a kernel that has drawn its page: unless the page connects to it in time, it counts as left."""
         connected.client.stop_channels()
-        self._manager.notify_disconnect(connected.kernel_id)
+        self._manager.await_page(connected.kernel_id)
 
     async def end(self) -> None:
         """End every kernel and make no more; return once none runs.
