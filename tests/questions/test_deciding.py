@@ -156,8 +156,8 @@ def test_too_little_history_is_refused() -> None:
 
 _BELOW = ["falls below", "drops under", "slips beneath", "breaks below", "is under"]
 _ABOVE = ["rises above", "exceeds", "breaks above", "tops", "climbs past", "is over"]
-_AT_OR_BELOW = ["falls to", "drops to", "reaches", "touches", "hits", "gets to", "is at or below"]
-_AT_OR_ABOVE = ["rises to", "climbs to", "reaches", "touches", "hits", "gets to", "is at or above", "is at least"]  # fmt: skip
+_AT_OR_BELOW = ["falls to", "drops to", "reaches", "touches", "hits", "gets to", "is at or below", "is no longer above"]
+_AT_OR_ABOVE = ["rises to", "climbs to", "reaches", "touches", "hits", "gets to", "is at or above", "is at least", "is no longer below"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["WTI", "the VIX", "the Baa yield", "the unemployment rate", "the 10-year yield"])  # fmt: skip
@@ -188,3 +188,9 @@ def test_a_value_at_the_level_decides_a_touch_as_its_words_say(
     known = History.of(days[past].to_numpy(), values[past])
     paths = Paths.of([values[ahead]], days[ahead].to_numpy(), known=known, calendar=Calendar.of(known))
     assert chance(claim_reading(settle(claim, seen)), paths).p == float(counts != never)
+
+
+def test_a_series_that_never_moved_keeps_its_level() -> None:
+    rows = [{"date": f"{2000 + i // 12}-{1 + i % 12:02}-01", "value": 4.0} for i in range(222)]
+    claim = settle(read_claim("fred:UNRATE is at or below 4 on 2018-12-31"), {"fred:UNRATE": rows})
+    assert claim.observed is not None and (claim.about.kind, claim.level) == ("yield", 4.0)
