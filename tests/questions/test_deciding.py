@@ -156,7 +156,7 @@ def test_too_little_history_is_refused() -> None:
 
 _BELOW = ["falls below", "drops under", "slips beneath", "breaks below", "is under"]
 _ABOVE = ["rises above", "exceeds", "breaks above", "tops", "climbs past", "is over"]
-_AT_OR_BELOW = ["falls to", "drops to", "reaches", "touches", "hits", "gets to", "is at or below", "is no longer above"]
+_AT_OR_BELOW = ["falls to", "drops to", "reaches", "touches", "hits", "gets to", "is at or below", "is no longer above"]  # fmt: skip
 _AT_OR_ABOVE = ["rises to", "climbs to", "reaches", "touches", "hits", "gets to", "is at or above", "is at least", "is no longer below"]  # fmt: skip
 
 
