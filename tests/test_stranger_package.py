@@ -229,7 +229,7 @@ def test_evidence_that_raises_leaves_one_line_and_its_leaf_unverified(
     store = Store(tmp_path / "home")
     lines = [line for stored in store.events(state.run_id) if (line := progress_line(state, stored))]
     store.close()
-    (line,) = [line for line in lines if "NOT VERIFIED" in line]
+    (line,) = [line for line in lines if "not verified" in line]
     assert "P1 " in line and "the evidence stranger-fragile of the package stranger 1.0 raised" in line
     assert "\n" not in line
     done = run_cli(tmp_path, "verify", state.run_id)

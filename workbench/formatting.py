@@ -108,10 +108,10 @@ def sandbox_words(level: str | None) -> str:
     """Return how the code behind a run's evidence was shut off, by the level that its log names; None is that none ran.
 
     >>> sandbox_words("namespaces"), sandbox_words("none"), sandbox_words(None)
-    ('sealed (Linux namespaces)', 'NOT SEALED', 'none ran yet')
+    ('sealed (Linux namespaces)', 'not sealed', 'none ran yet')
     """
     if level in (None, "none"):
-        return "none ran yet" if level is None else "NOT SEALED"
+        return "none ran yet" if level is None else "not sealed"
     return f"sealed ({_SEALS.get(str(level), level)})"
 
 

@@ -79,7 +79,7 @@ def test_a_colleagues_package_says_where_it_comes_from_and_what_was_checked_with
         page.goto(served.url)
         page.locator(".wb-claim-table tbody a").first.click()
         page.wait_for_selector(".wb-badge[data-verdict]", timeout=120_000)
-        loud = page.locator(".wb-loud", has_text="IMPORTED")
+        loud = page.locator(".wb-loud", has_text="Imported")
         assert loud.first.is_visible()
         above_the_fold(page, "h1", ".wb-loud", '[data-field="root"]', '[data-field="sentence"]')
         assert axe_findings(page) == []

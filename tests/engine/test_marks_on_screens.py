@@ -47,16 +47,16 @@ def appended(*events: Any) -> Callable[[Store], None]:
 MARKS: dict[str, tuple[Callable[[Store], None], str, str]] = {
     "hindsight": (
         appended(ev.RunChanged(changes={"model": "openai/gpt-4o"})),
-        "HINDSIGHT: openai/gpt-4o",
+        "Hindsight: openai/gpt-4o",
         "hindsight",
     ),
     "a proof that does not hold": (
         appended(ev.LeafVerified(node="P2", trial=1, verified=False, differing=("cells c2: gave 3",))),
-        "NOT VERIFIED",
+        "Not verified",
         "proofs verified",
     ),
-    "a leaf without data": (without_calls, "READ NO DATA: ", "data read"),
-    "a run from elsewhere": (appended(ev.RunImported(package="sha256:" + "0" * 64)), "IMPORTED", "origin"),
+    "a leaf without data": (without_calls, "Read no data: ", "data read"),
+    "a run from elsewhere": (appended(ev.RunImported(package="sha256:" + "0" * 64)), "Imported", "origin"),
     "a leaf that was not deepened": (
         appended(ev.LeafKept(node="P2", reason="no more is known")),
         "not broken down further",
@@ -102,11 +102,11 @@ def test_what_does_not_hold_or_comes_from_elsewhere_is_told_where_runs_go_by(run
         MARKS[name][0](run_store)
     state = load_state(run_store, RUN)
     row = {**view(run_store, RUN).document(), "p": 0.5}
-    assert "IMPORTED" in panels.runs_table([row]) and "IMPORTED" not in panels.runs_table(
+    assert "imported" in panels.runs_table([row]) and "imported" not in panels.runs_table(
         [{**row, "imported": None}]
     )
     lines = [progress_line(state, stored) or "" for stored in run_store.events(RUN)]
-    assert any("NOT VERIFIED" in line for line in lines)
+    assert any("not verified" in line for line in lines)
 
 
 BEFORE, AFTER = Cutoff.parse("2018-06-30"), Cutoff.parse("2026-01-15")

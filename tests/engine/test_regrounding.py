@@ -132,4 +132,4 @@ def test_a_leaf_grounded_again_when_the_outcome_is_known_is_marked(store: Store)
     reopen_leaf(store, run_id, leaf)
     sit(store, run_id, leaves=12, grounder=Second(0.9))
     (line,) = [line for line in view(store, run_id).document()["hindsight"] if line not in before]
-    assert line.startswith(f"HINDSIGHT: {leaf} got new evidence when the outcome was on record")
+    assert line.startswith(f"Hindsight: {leaf} got new evidence when the outcome was on record")

@@ -66,7 +66,7 @@ def test_comments_and_sign_off_come_back_with_the_hash_they_were_signed_with(
     for name in ("root", "imported", "manifest_id", "notes", "tags", "outcome"):
         assert document[name] == before[name], name
     note = export_run(author, RUN, "md")[0].decode()
-    assert "too thin" in note and f"ACCEPTED by Bo on {row['at_utc'][:10]}" in note
+    assert "too thin" in note and f"Accepted by Bo on {row['at_utc'][:10]}" in note
     with pytest.raises(UsageError, match="no new comment, sign-off"):
         take_review(author, tmp_path / "back.zip")
 

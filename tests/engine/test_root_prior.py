@@ -48,7 +48,7 @@ def test_the_prior_is_asked_of_the_claim_alone_and_stands_beside_its_answer(tmp_
         assert look.stage == "linear" and document["root"]["p"] == pytest.approx(0.64)
         (kept,) = [row for row in document["findings"] if row["node"] == "P0"]
         assert kept["check"] == "stood by" and "P0 was given 0.25" in kept["words"]
-        assert "CHECK: P0: its model was asked once and kept its numbers" in shown.stdout
+        assert "Check: P0: its model was asked once and kept its numbers" in shown.stdout
         calls = len(server.asked)
         assert run_cli(tmp_path, "verify", document["run_id"]).returncode == 0 and len(server.asked) == calls
 

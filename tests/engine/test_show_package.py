@@ -65,7 +65,7 @@ def test_it_is_shown_and_the_home_keeps_its_bytes(
     before = below(place / "home")
     done = shown(place, honest)
     assert done.returncode == 0, done.stderr
-    assert "NOT TAKEN IN, unsigned: made elsewhere" in done.stdout and "IMPORTED" not in done.stdout
+    assert "Not imported, unsigned: made elsewhere" in done.stdout and "Imported" not in done.stdout
     assert "The first reason holds by 2030" in done.stdout and RUN in done.stdout
     document = json.loads(shown(place, honest, "--json").stdout)
     assert below(place / "home") == before and list(temporary.iterdir()) == []
@@ -105,7 +105,7 @@ def test_a_page_in_a_package_is_refused_and_the_note_that_is_opened_is_ours(
         page.unlink()
         page.parent.rmdir()
     assert "<script" not in text and "The first reason holds by 2030" in text
-    assert "default-src 'none'" in text and "NOT TAKEN IN, unsigned" in text
+    assert "default-src 'none'" in text and "Not imported, unsigned" in text
 
 
 def test_what_an_import_refuses_is_not_shown(honest: bytes, place: Path, opened: list[Path]) -> None:
@@ -135,7 +135,7 @@ def test_a_review_is_shown_before_it_is_taken(place: Path, tmp_path: Path) -> No
         sign_off(reviewer, VICTIM, author="Bo", done=["all"])
         back = export_run(reviewer, VICTIM, "zip")[0]
     done = shown(place, back)
-    assert "too thin" in done.stdout and "ACCEPTED by Bo" in done.stdout and "NOT TAKEN IN" in done.stdout
+    assert "too thin" in done.stdout and "Accepted by Bo" in done.stdout and "Not imported" in done.stdout
     assert "too thin" not in run_cli(place, "show", VICTIM).stdout
     run_ok(place, "import", "x.zip", "--review")
     assert "too thin" in run_cli(place, "show", VICTIM).stdout

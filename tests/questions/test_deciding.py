@@ -3,13 +3,20 @@
 from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.offline.embedded import full_rows, visible_rows
+from workbench.forecasts.reading import chance
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.questions.claims import Claim
 from workbench.questions.decision import appraise, base_rate, check, resolve, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.readings.read import read
+from workbench.questions.series.readings_of_claims import claim_reading
 
 LAST = date(2018, 6, 29)
 FULL = {name: full_rows(name) for name in ("SP500", "NASDAQ", "VIX", "WTI", "CORE_CPI", "AAA", "BAA")}
@@ -197,3 +204,45 @@ def test_a_percentage_of_a_value_at_or_below_zero_is_refused_where_the_values_sh
 def test_a_claim_has_finite_levels_and_a_range_with_a_width(fields: dict[str, Any]) -> None:
     with pytest.raises(ClaimRefused, match="state"):
         Claim(**{"pattern": "level", "series": "VIX", "level": 20.0, "end": LAST, **fields})
+
+
+_BELOW = ["falls below", "drops under", "slips beneath", "breaks below", "is under"]
+_ABOVE = ["rises above", "exceeds", "breaks above", "tops", "climbs past", "is over"]
+_AT_OR_BELOW = ["falls to", "drops to", "reaches", "touches", "hits", "gets to", "is at or below", "is no longer above"]  # fmt: skip
+_AT_OR_ABOVE = ["rises to", "climbs to", "reaches", "touches", "hits", "gets to", "is at or above", "is at least", "is no longer below"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["WTI", "the VIX", "the Baa yield", "the unemployment rate", "the 10-year yield"])  # fmt: skip
+@pytest.mark.parametrize("never", [False, True])
+@pytest.mark.parametrize(
+    ("words", "before", "counts"),
+    [
+        *((words, 5.0, False) for words in _BELOW),
+        *((words, 5.0, True) for words in _AT_OR_BELOW),
+        *((words, 3.0, False) for words in _ABOVE),
+        *((words, 3.0, True) for words in _AT_OR_ABOVE),
+    ],
+)
+def test_a_value_at_the_level_decides_a_touch_as_its_words_say(
+    words: str, before: float, counts: bool, never: bool, name: str
+) -> None:
+    """Law: what comes to its level and never beyond has reached it, and has not been below or above it; paths say so too."""
+    said = f"{name} {'never ' * never}{words} 4 {'' if never else 'at some point '}through 2018-12-31"
+    (reading,) = [each for each in read(said, date(2018, 7, 1)).choices if each.says.pattern == "touch"]
+    claim = reading.claim
+    assert claim is not None
+    days = pd.date_range("2017-01-01", "2018-12-31", freq="MS" if claim.about.monthly else "B")
+    values = np.where(days < "2018-09-01", before + np.arange(len(days)) % 2 / 10, 4.0)
+    rows = [{"date": f"{day:%Y-%m-%d}", "value": value} for day, value in zip(days, values, strict=True)]
+    seen = {claim.series: [row for row in rows if row["date"] < "2018-07-01"]}
+    assert resolve(claim, {claim.series: rows}, seen) == (counts != never)
+    past, ahead = days < "2018-07-01", days >= "2018-07-01"
+    known = History.of(days[past].to_numpy(), values[past])
+    paths = Paths.of([values[ahead]], days[ahead].to_numpy(), known=known, calendar=Calendar.of(known))
+    assert chance(claim_reading(settle(claim, seen)), paths).p == float(counts != never)
+
+
+def test_a_series_that_never_moved_keeps_its_level() -> None:
+    rows = [{"date": f"{2000 + i // 12}-{1 + i % 12:02}-01", "value": 4.0} for i in range(222)]
+    claim = settle(read_claim("fred:UNRATE is at or below 4 on 2018-12-31"), {"fred:UNRATE": rows})
+    assert claim.observed is not None and (claim.about.kind, claim.level) == ("yield", 4.0)

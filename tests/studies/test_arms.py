@@ -69,7 +69,7 @@ def test_analytica_v_s_and_l_over_a_grounder_and_the_report(
     # two rounds of the analyzer, two leaves, one synthesis
     assert calls == {"alone": 1, "tree-V": 5, "tree-S": 5, "tree-L": 5, "market": 0}
     state = audit_study(store, plan, state)
-    assert any("HINDSIGHT" in line for line in state.audited.findings)
+    assert any("Hindsight" in line for line in state.audited.findings)
     assert len(state.audited.findings) == len({line.partition(": ")[2] for line in state.audited.findings})
     results = write_study(store, plan, state, tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()

@@ -106,10 +106,10 @@ def test_the_first_screen_waits_for_no_check_and_the_page_at_rest_says_what_all_
             first.setattr(RunView, late, lambda _run, late=late: pytest.fail(f"{late} before the first row"))
         shown = dashboard(run, owns_address=True)
     assert "findings" not in shown.document and run.findings()
-    assert "being read" in shown.checks.value and "READ NO DATA" not in shown.checks.value
+    assert "being read" in shown.checks.value and "Read no data" not in shown.checks.value
     comm_of(shown.tree, comms).deliver({"type": "rest"})
     assert shown.document == run.document(nodes=False)
-    assert "being read" not in shown.checks.value and "READ NO DATA" in shown.checks.value
+    assert "being read" not in shown.checks.value and "Read no data" in shown.checks.value
 
 
 def test_a_page_names_its_widget_before_it_is_made(tmp_path: Path, comms: list[Any]) -> None:

@@ -47,10 +47,10 @@ def test_a_review_from_comment_to_hash_is_that_of_the_command_line(command_home:
     assert 'data-select="P2.1"' in page.side_panels.review.standing.value
     (row,) = run_json(command_home, "sign-off", RUN)["sign_offs"]
     assert (row["attested"], row["fault"], row["later"]) == (event.attested, None, [])
-    assert f"ACCEPTED by Bo on {row['at_utc'][:10]}" in run_cli(command_home, "show", RUN).stdout
+    assert f"Accepted by Bo on {row['at_utc'][:10]}" in run_cli(command_home, "show", RUN).stdout
     with closing(Store(command_home / "home")) as store:
         for form in ("html", "md"):
-            assert "ACCEPTED by Bo" in export_run(store, RUN, form)[0].decode()
+            assert "Accepted by Bo" in export_run(store, RUN, form)[0].decode()
 
 
 def test_an_acceptance_with_an_open_point_or_without_a_name_is_refused(command_home: Path) -> None:
@@ -76,7 +76,7 @@ def test_what_is_said_after_a_sign_off_is_shown_as_not_covered_on_another_page_t
     rows = other.session.rows
     other.look()
     assert (
-        "ACCEPTED by Bo" in other.side_panels.review.standing.value
+        "Accepted by Bo" in other.side_panels.review.standing.value
         and "added since" not in other.side_panels.review.standing.value
     )
     assert other.session.rows is rows  # what people say moves no number
@@ -94,7 +94,7 @@ def test_what_contradicts_a_sign_off_is_shown_loud(command_home: Path) -> None:
     with closing(Store(command_home / "home")) as store:
         store.append(RUN, ev.ReviewSigned.model_validate(forged))
     page.look()
-    assert "DOES NOT HOLD: its hash does not fit" in page.side_panels.review.standing.value
+    assert "does not hold: its hash does not fit" in page.side_panels.review.standing.value
 
 
 def test_a_run_without_a_probability_cannot_be_signed(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def case_lines(case: Mapping[str, Any]) -> list[str]:
     values = [("set", f"{row['id']}={row['argued']:g}") for row in case["leaves"]]
     after = "cannot be recomputed without the model" if case["after"] is None else percent(case["after"])
     return [
-        f"RED TEAM ({case['model']}): the case that the claim turns out {case['argues_that_the_claim_is']}",
+        f"Red team ({case['model']}): the case that the claim turns out {case['argues_that_the_claim_is']}",
         "",
         case["case"],
         "",

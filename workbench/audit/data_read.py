@@ -54,7 +54,7 @@ def no_data_lines(without_data: Mapping[NodeId, str]) -> list[str]:
 def no_data_by_line(without_data: Mapping[NodeId, str]) -> dict[str, list[NodeId]]:
     """Return those sentences, each with all its leaves, of which it names a few."""
     by_reason = no_data_by_reason(without_data)
-    return {f"READ NO DATA: {counted_drivers(nodes)}: {words}": nodes for words, nodes in by_reason.items()}
+    return {f"Read no data: {counted_drivers(nodes)}: {words}": nodes for words, nodes in by_reason.items()}
 
 
 def no_data_by_reason(without_data: Mapping[NodeId, str]) -> dict[str, list[NodeId]]:

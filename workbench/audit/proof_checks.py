@@ -81,7 +81,7 @@ def isolation(records: Records) -> list[Answer]:
     """Name the seal of the code behind the evidence."""
     level = records.state.isolation
     if level == "none":
-        return [("warn", "the code ran UNSEALED")]
+        return [("warn", "the code ran unsealed")]
     word = ", by its sender's word" if records.kind.imported else ""
     return [("ok", f"the code ran {sandbox_words(level)}{word}")]
 
@@ -148,7 +148,7 @@ def proofs_verified(records: Records) -> list[Answer]:
     state = records.state
     concluded = {key: trial for key, trial in state.trials.items() if trial.belief}
     if differing := [f"{node} (trial {trial})" for node, trial in state.unverified()]:
-        return [("bad", f"NOT VERIFIED: {', '.join(differing)} differ from their records")]
+        return [("bad", f"not verified: {', '.join(differing)} differ from their records")]
     unchecked = [f"{node} (trial {n})" for (node, n), trial in concluded.items() if trial.verified is None]
     if unchecked:
         line = sentence(f"not checked yet: {', '.join(unchecked)}; ", command("verify"), " does it")

@@ -59,7 +59,7 @@ QUESTIONS = (
         proofs.known_outcome,
         {
             "clairvoyant": says(
-                "CLAIRVOYANT: it may look up the answer, an upper bound and no forecast", "warn"
+                "clairvoyant: it may look up the answer, an upper bound and no forecast", "warn"
             ),
             "live": says("the cutoff is now: nothing that a model was trained on is later"),
         },

@@ -64,7 +64,7 @@ def finding_lines(rows: Sequence[FindingRow]) -> list[str]:
     for row in rows:
         if row["check"] != DATA_READ:
             by_words.setdefault(row["words"], []).append(row["node"])
-    lines = [f"CHECK: {counted_drivers(nodes)}: {words.rstrip('.')}" for words, nodes in by_words.items()]
-    more = [f"CHECK: and {counted(len(lines) - _LINES, 'more finding')}"] if len(lines) > _LINES else []
+    lines = [f"Check: {counted_drivers(nodes)}: {words.rstrip('.')}" for words, nodes in by_words.items()]
+    more = [f"Check: and {counted(len(lines) - _LINES, 'more finding')}"] if len(lines) > _LINES else []
     unread = no_data_lines({row["node"]: row["words"] for row in rows if row["check"] == DATA_READ})
     return [*unread, *lines[:_LINES], *more]

@@ -40,10 +40,10 @@ def _hindsight_line(model: str, last_day: date, cutoff: str) -> str:
         if end < last_day:
             return ""
         return (
-            f"HINDSIGHT: {model} was trained on texts up to {end}, after the cutoff {cutoff}: it may know how this turned out."
+            f"Hindsight: {model} was trained on texts up to {end}, after the cutoff {cutoff}: it may know how this turned out."
             " The result is recall as much as a forecast"
         )
     return (
-        f"HINDSIGHT: when the training of {model} ended is unknown: if after the cutoff {cutoff}, the result is recall as much"
+        f"Hindsight: when the training of {model} ended is unknown: if after the cutoff {cutoff}, the result is recall as much"
         " as a forecast"
     )

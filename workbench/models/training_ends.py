@@ -1,6 +1,6 @@
 """Look up when a model's training data end.
 
-The exams leave out questions that a model may know, and a run of an earlier cutoff says HINDSIGHT. Nothing else is loaded,
+The exams leave out questions that a model may know, and a run of an earlier cutoff says "hindsight". Nothing else is loaded,
 so that a screen may ask this at its start.
 """
 

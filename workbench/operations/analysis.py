@@ -337,8 +337,7 @@ class Analyze(_NewRun):
             for line in history_lines(history):
                 home.say(line)
         shared = first_shared(home.store, settings.model if not settings.stays_here else "")
-        late = (f"WARNING: {line}" for line in hindsight(settings, cutoff))
-        for line in (*shared, *cut_lines(home.state(run_id).cut), *late):
+        for line in (*shared, *cut_lines(home.state(run_id).cut), *hindsight(settings, cutoff)):
             home.say(line)
         return run_id
 

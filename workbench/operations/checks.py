@@ -53,7 +53,7 @@ def audit_line(checks: Sequence[Mapping[str, Any]]) -> str:
     """Return how the checks came out, in a sentence.
 
     >>> audit_line([{"verdict": "ok", "name": "cost"}, {"verdict": "bad", "name": "cutoff of every call"}])
-    '1 of 2 checks FAILS: cutoff of every call.'
+    '1 of 2 checks fails: cutoff of every call.'
     >>> audit_line([{"verdict": "ok", "name": "cost"}, {"verdict": "warn", "name": "sandbox"}])
     'Nothing fails in 2 checks; look at 1: sandbox.'
     """
@@ -61,7 +61,7 @@ def audit_line(checks: Sequence[Mapping[str, Any]]) -> str:
         verdict: [check["name"] for check in checks if check["verdict"] == verdict] for verdict in _ORDER
     }
     if bad := names["bad"]:
-        return f"{len(bad)} of {len(checks)} checks {'FAILS' if len(bad) == 1 else 'FAIL'}: {', '.join(bad)}."
+        return f"{len(bad)} of {len(checks)} checks {'fails' if len(bad) == 1 else 'fail'}: {', '.join(bad)}."
     if warned := names["warn"]:
         return f"Nothing fails in {len(checks)} checks; look at {len(warned)}: {', '.join(warned)}."
     return f"All {len(checks)} checks hold."
@@ -130,7 +130,7 @@ class Verify(Operation):
             yield f"unlike    {row['node']} {row['cell']}: {row['what']}"
         for row in document["advisory"]:
             yield f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (another processor or other package versions than the run's)"
-        word = "verified" if document["verified"] else "NOT verified"
+        word = "verified" if document["verified"] else "not verified"
         yield f"{word}: {document['proofs']} proofs, {document['cells']} cells, {counted(len(document['differing']), 'difference')}"
         yield drift_line(document)
         yield signed_line(document["signed"])
@@ -162,7 +162,7 @@ def rerun_line(isolation: str | None, *, verified: bool) -> str:
     if isolation is None:
         return "nothing was re-run: what differs was found without it"
     if isolation == "none":
-        return "WARNING: the cells were re-run UNSEALED (isolation none), with your rights, as you asked"
+        return "Warning: the cells were re-run unsealed (isolation none), with your rights, as you asked"
     return f"re-run in a sandbox, {sandbox_words(isolation)}"
 
 

@@ -181,7 +181,7 @@ class Refit(Operation):
                 {"id": row["id"], "of": "value", **(row["value"] or {}), "notes": unusable + row["statement"]}
             )
             for name, spread in (row["coefficients"] or {}).items():
-                rows.append({"of": name, **spread, "notes": "SIGN FLIPS" if spread["flips"] else ""})
+                rows.append({"of": name, **spread, "notes": "sign flips" if spread["flips"] else ""})
             for formula, count in (row["formulas"] or {}).items():
                 rows.append({"of": "formula", "notes": f"{count} x {formula}"})
             yield from (Remark(f"{row['id']}: {warning}") for warning in row["warnings"])

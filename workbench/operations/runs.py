@@ -60,7 +60,7 @@ def _listed(row: dict[str, Any], now: datetime) -> dict[str, Any]:
 
     outcome = row["outcome"] or {"brier": None}
     review = row["next_review"] and datetime.fromisoformat(row["next_review"])
-    mark = f"IMPORTED, {signed_line(row['imported']['signed'])}  " if row["imported"] else ""
+    mark = f"(imported, {signed_line(row['imported']['signed'])}) " if row["imported"] else ""
     tags = f"  [{', '.join(row['tags'])}]" if row["tags"] else ""
     return {
         "run": row["run_id"],

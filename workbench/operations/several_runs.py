@@ -45,7 +45,7 @@ class Coherence(Operation):
         for finding in document["findings"]:
             yield f"{finding['kind']:10} {finding['message']}"
         count = len(document["findings"])
-        yield f"NOT coherent: {counted(count, 'finding')}" if count else "coherent"
+        yield f"not coherent: {counted(count, 'finding')}" if count else "coherent"
 
     def exit_code(self, document: dict[str, Any]) -> int:
         """Return 6 where something does not fit."""

@@ -10,7 +10,7 @@ level        value on ``end`` above (below) ``level``                        uni
 average      close on ``end`` above (below) its 200-day average              percent beyond the average
 range        value on ``end`` from ``level`` to ``upper``, both included     units of the series
 change       growth from ``start`` to ``end`` above (below) ``level``        percent, signed
-touch        some value after the cutoff, through ``end``, reaches ``level`` units of the series
+touch        some value through ``end`` above (below) ``level``              units of the series
 drawdown     some close after ``start``, through ``end``, is ``level`` off   percent, signed
 volatility   annualised volatility of daily log returns above (below)        percent a year
 relative     growth of ``series`` above (below) growth of ``other``          unused
@@ -356,7 +356,8 @@ class SentenceForm:
             raise ClaimRefused("state one rise and one fall: both moves have the same direction")
         for fields in said:
             found |= fields
-        found.pop("wide", None)
+        for manner in ("wide", "verb"):
+            found.pop(manner, None)
         sign = found.pop("sign", 0)
         if sign and amounts.get("level") is not None:
             amounts["level"] *= sign

@@ -105,7 +105,9 @@ def observed(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
     frequency, days = _FREQUENCIES[Calendar.of(history).frequency]
     kind = claim.about.kind
     if kind == "index":
-        steady = len(history) > 2 and abs(np.corrcoef(np.arange(len(history)), history.values)[0, 1]) > 0.9
+        # A series that never moved has no correlation with time.
+        moved = len(history) > 2 and np.ptp(history.values) > 0
+        steady = moved and abs(np.corrcoef(np.arange(len(history)), history.values)[0, 1]) > 0.9
         kind = "index" if steady and (history.values > 0).all() else "yield"
     return replace(claim, observed=replace(claim.about, frequency=frequency, days=days, kind=kind))
 

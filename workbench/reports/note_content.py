@@ -62,7 +62,7 @@ MOST_EVIDENCE = 40
 MOST_ROWS = 200
 #: Drivers on a note of one page.
 ONE_PAGE_DRIVERS = 5
-_FINE = {"ok": "holds", "warn": "look", "bad": "FAILS"}
+_FINE = {"ok": "holds", "warn": "look", "bad": "fails"}
 _HOW_TO_READ = (
     "A probability here is a degree of belief, from 0% to 100%. A driver without others below it comes from a notebook that ran "
     "sealed off and could read only what was published before the cutoff; rows that came later were withheld and are counted "
@@ -161,7 +161,7 @@ def _warnings(state: RunState, folder: Path, without_data: Mapping[NodeId, str])
     ]
     if state.tree.root.p is None:
         lines.append(
-            f"UNFINISHED: the run is {phase_here(state.phase, folder)}; what follows is as far as it has come"
+            f"Unfinished: the run is {phase_here(state.phase, folder)}; what follows is as far as it has come"
         )
     return [line for line in lines if line]
 
@@ -507,6 +507,6 @@ def _audited(audit: Mapping[str, Any]) -> str:
     bad = [check["name"] for check in checks if check["verdict"] == "bad"]
     look = [check["name"] for check in checks if check["verdict"] == "warn"]
     if bad:
-        return f"THE AUDIT FAILS at: {', '.join(bad)}. Do not rely on this note before that is explained."
+        return f"The audit fails at: {', '.join(bad)}. Do not rely on this note before that is explained."
     verdict = f"The audit of the run's own records holds in all {len(checks)} points"
     return f"{verdict}; worth a look: {', '.join(dict.fromkeys(look))}." if look else f"{verdict}."

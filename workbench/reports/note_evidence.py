@@ -47,9 +47,9 @@ def leaf_evidence(
         blocks.append(
             Text("The proof was run a second time and showed the same.", "soft")
             if verified
-            else Text("The proof DIFFERS from its record.", "alarm")
+            else Text("The proof differs from its record.", "alarm")
         )
-    blocks += [Text(f"READ NO DATA: {without_data}", "alarm")] if without_data else []
+    blocks += [Text(f"Read no data: {without_data}", "alarm")] if without_data else []
     blocks += [Text(spread, "soft")] if spread else []
     blocks += [Text(key_factor, "strong")] if key_factor else []
     blocks += [Report(report, leaf, trail)] if report else []

@@ -377,7 +377,7 @@ def remark_line(remark: Remark) -> str:
 
 def sign_off_line(row: Mapping[str, Any]) -> str:
     """Write a row of ``sign_off_rows`` as the sentence of the screens."""
-    verb = "ACCEPTED" if row["verdict"] == "accept" else "RETURNED"
+    verb = "Accepted" if row["verdict"] == "accept" else "Returned"
     left = [key for key, is_done in row["checklist"].items() if not is_done]
     parts = [f"{verb} by {row['author']} on {row['at_utc'][:10]} (a typed name), {row['attested'][:19]}"]
     parts += [f"came back in package {row['package'][:19]}"] if row["package"] else []
@@ -385,7 +385,7 @@ def sign_off_line(row: Mapping[str, Any]) -> str:
     if row["mended"]:
         what = "a record" if row["mended"] == 1 else f"{row['mended']} records"
         parts.append(f"covers {what} as written, which screens show without control characters")
-    parts += [f"DOES NOT HOLD: {row['fault']}"] if row["fault"] else []
+    parts += [f"does not hold: {row['fault']}"] if row["fault"] else []
     # "scenario.recorded": people know the thing, not the event
     later = dict.fromkeys(kind.partition(".")[0] for kind in row["later"])
     parts += [f"added since, not covered: {', '.join(later)}"] if later else []

@@ -348,7 +348,7 @@ def no_data_words(findings: Sequence[Mapping[str, str]]) -> list[str]:
     by_reason = no_data_by_reason(
         {row["node"]: row["words"] for row in findings if row["check"] == DATA_READ}
     )
-    return [f"READ NO DATA: {counted(len(nodes), 'driver')}: {words}" for words, nodes in by_reason.items()]
+    return [f"Read no data: {counted(len(nodes), 'driver')}: {words}" for words, nodes in by_reason.items()]
 
 
 def other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
@@ -366,10 +366,10 @@ def _origin(imported: Mapping[str, Any] | None) -> str:
     if not imported:
         return ""
     altered = (
-        f", ALTERED ({counted(len(imported['differing']), 'difference')})" if imported["differing"] else ""
+        f", altered ({counted(len(imported['differing']), 'difference')})" if imported["differing"] else ""
     )
     return (
-        f"IMPORTED {imported['at_utc'][:10]}, made elsewhere, {signed_line(imported.get('signed'))}{altered}"
+        f"Imported {imported['at_utc'][:10]}, made elsewhere, {signed_line(imported.get('signed'))}{altered}"
     )
 
 

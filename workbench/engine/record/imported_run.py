@@ -47,9 +47,9 @@ class Imported:
     def line(self) -> str:
         """Return the sentence for the screens."""
         altered = (
-            f"; ALTERED: {counted(len(self.differing), 'difference')} at import" if self.differing else ""
+            f"; altered: {counted(len(self.differing), 'difference')} at import" if self.differing else ""
         )
-        mark = f"IMPORTED {self.at_utc[:10]}" if self.taken_in else "NOT TAKEN IN"
+        mark = f"Imported {self.at_utc[:10]}" if self.taken_in else "Not imported"
         return (
             f"{mark}, {signed_line(signer_json(self.signer))}: made elsewhere, its records are its sender's"
             f" word{altered}"

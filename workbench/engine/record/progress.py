@@ -49,7 +49,7 @@ def progress_line(state: RunState, stored: StoredEvent) -> str | None:
                 return "no driver was found: the claim alone needs evidence"
             return f"{counted(len(list(state.tree.ids())) - 1, 'driver')}, {leaves} of them need evidence"
         case ev.RunSealed(isolation="none"):
-            return "WARNING: isolation is none: code written by a model runs with your rights and sees your files and network"
+            return "Warning: isolation is none: code written by a model runs with your rights and sees your files and network"
         case ev.LeafStep():
             cost = "" if event.cost_usd is None else f", ${event.cost_usd:.4f}"
             tokens = (event.input_tokens or 0) + (event.output_tokens or 0)
@@ -66,7 +66,7 @@ def progress_line(state: RunState, stored: StoredEvent) -> str | None:
             return f"  {event.node:8} {percent(event.p):>6}  has its evidence ({done} of {leaves}){dead}"
         case ev.LeafVerified(verified=False):
             what = "; ".join(event.differing) or "no reason on record"
-            return f"  {event.node:8} NOT VERIFIED: {what[:300]}"
+            return f"  {event.node:8} not verified: {what[:300]}"
         case ev.NodeSynthesized():
             return f"  {event.node:8} {percent(event.p):>6}  combined"
         case ev.LeafFailed():

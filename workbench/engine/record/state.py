@@ -217,7 +217,7 @@ class RunState:
                 parts.append(f"evidence {record.kind} (package {record.package})")
         if not parts:
             return None
-        return f"NOT INSTALLED HERE, so the run can only be read: {'; '.join(dict.fromkeys(parts))}"
+        return f"Not installed here, so the run can only be read: {'; '.join(dict.fromkeys(parts))}"
 
     @property
     def status(self) -> str:
@@ -290,14 +290,14 @@ class RunState:
     def unverified_line(self) -> str | None:
         """Return the sentence for the screens about proofs that do not hold; None if there is none."""
         nodes = dict.fromkeys(node for node, _ in self.unverified())
-        return f"NOT VERIFIED: the proofs of {', '.join(nodes)} differ from their records" if nodes else None
+        return f"Not verified: the proofs of {', '.join(nodes)} differ from their records" if nodes else None
 
     def late_line(self) -> str | None:
         """Return the sentence for the screens about leaves grounded again when the outcome was known; None if there is none."""
         if not self.reopened_late:
             return None
         return (
-            f"HINDSIGHT: {', '.join(self.reopened_late)} got new evidence when the outcome was on record: the score is of a number"
+            f"Hindsight: {', '.join(self.reopened_late)} got new evidence when the outcome was on record: the score is of a number"
             " that somebody chose to renew"
         )
 

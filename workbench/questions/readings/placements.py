@@ -14,7 +14,7 @@ from workbench.questions.readings.relations import MIRRORED, OPPOSITE, Relation
 
 _DOWNWARD = {"above": "below", "at_least": "at_most"}
 #: Patterns whose strictness does not hang on the words of a comparison.
-_STRICT = {"touch": False, "drawdown": False, "peak": False, "trough": False, "first": False, "relative": True, "record": True}  # fmt: skip
+_STRICT = {"drawdown": False, "peak": False, "trough": False, "first": False, "relative": True, "record": True}  # fmt: skip
 #: What is read on one day, and from no other.
 _OF_ONE_DAY = ("level", "range", "average", "growth")
 #: Growth by its name, and the period that it is over; None: annualised.
@@ -36,9 +36,9 @@ def stated(claim: Claim, relation: str, comparison: str, series: SeriesName, *, 
     """
     side, strict = SIDES.get(comparison, ("above", False))  # type: ignore[call-overload]
     level, between = claim.level or 0.0, comparison == "between"
-    if relation == "stay" and not between:  # it never closes on the other side
-        away, _ = SIDES[OPPOSITE[comparison]]  # type: ignore[index]
-        return replace(claim, pattern="touch", side=away, strict=False, never=True)
+    if relation == "stay" and not between:  # it is never on the other side
+        away, strict = SIDES[OPPOSITE[comparison]]  # type: ignore[index]
+        return replace(claim, pattern="touch", side=away, strict=strict, never=True)
     pattern = {"stay": "inside", "level": "range" if between else "level"}.get(relation, relation)
     claim = replace(claim, pattern=pattern, side=side, strict=_STRICT.get(pattern, strict))  # type: ignore[arg-type]
     if pattern in _OF_ONE_DAY:

@@ -312,7 +312,7 @@ class Claims {
     star.addEventListener("click", () => this.model.send({ type: "watch", run: claim.run_id, on: !claim.watched }));
     cell("watched", star);
     const link = linkTo(claim.run_id, claim.claim);
-    const small = element("span", "wb-label", [`cutoff ${claim.cutoff}`, claim.imported ? "IMPORTED" : "", ...claim.tags].filter(Boolean).join(" \u00b7 "));
+    const small = element("span", "wb-label", [`cutoff ${claim.cutoff}`, claim.imported ? "imported" : "", ...claim.tags].filter(Boolean).join(" \u00b7 "));
     const named = cell("claim", link, small);
     if (claim.runs.length > 1) {
       const fold = element("details", "wb-earlier");
