@@ -154,6 +154,58 @@ def test_too_little_history_is_refused() -> None:
         appraise(read_claim("VIX above 20 on 2015-02-27"), rows, date(2014, 8, 29))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rises at least 10% by 2018-12-31",
+        "closes 10% or more below its last known close at least once through 2018-12-31",
+        "closes 3% or more below its highest close of the window through 2018-12-31",
+        "closes at least 10% above its 200-day average on 2018-12-31",
+        "moves by at least 5% either way by 2018-12-31",
+    ],
+)
+def test_a_spread_has_moves_in_points_and_none_in_percent(words: str) -> None:
+    with pytest.raises(ClaimRefused, match="ask in points"):
+        check(read_claim(f"fred:T10Y2Y {words}"), LAST)
+    check(read_claim(f"fred:GDPC1 {words}"), LAST)
+    for other in (
+        "rises by at least 0.5 points by 2018-12-31",
+        "closes above its 200-day average on 2018-12-31",
+    ):
+        check(read_claim(f"fred:T10Y2Y {other}"), LAST)
+
+
+@pytest.mark.parametrize("values", [(-0.5, -0.2), (0.0, 0.3), (2.0, -1.0)])
+def test_a_percentage_of_a_value_at_or_below_zero_is_refused_where_the_values_show_it(
+    values: tuple[float, float],
+) -> None:
+    """A balance of -0.5 that rises by 10% would be asked to pass -0.55, from above."""
+    days = [date(2018, 1, 1) + timedelta(days=count) for count in range(180)]
+    start, last = values
+    rows = {"own:balance": [{"date": str(day), "value": start if day < LAST - timedelta(days=7) else last} for day in days]}  # fmt: skip
+    since = "from 2018-06-01 to 2018-12-31"
+    rises = read_claim(f"own:balance rises at least 10% {since}")
+    points = read_claim(f"own:balance rises by at least 0.3 points {since}")
+    later = {"own:balance": [*rows["own:balance"], *({"date": str(LAST + timedelta(days=count)), "value": last} for count in range(1, 186))]}  # fmt: skip
+    if start > 0:
+        assert not resolve(rises, later, rows)
+        falls = read_claim("own:balance rises at least 10% from 2018-06-29 to 2018-12-31")
+    else:
+        falls = rises
+    for decide in (lambda: resolve(falls, later, rows), lambda: settle(falls, rows), lambda: base_rate(falls, rows, LAST)):  # fmt: skip
+        with pytest.raises(ClaimRefused, match="ask in points"):
+            decide()
+    assert resolve(points, later, rows) == (last - start >= 0.3 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"level": float("nan")}, {"level": float("inf")}, {"pattern": "range", "upper": 20.0}]
+)
+def test_a_claim_has_finite_levels_and_a_range_with_a_width(fields: dict[str, Any]) -> None:
+    with pytest.raises(ClaimRefused, match="state"):
+        Claim(**{"pattern": "level", "series": "VIX", "level": 20.0, "end": LAST, **fields})
+
+
 _BELOW = ["falls below", "drops under", "slips beneath", "breaks below", "is under"]
 _ABOVE = ["rises above", "exceeds", "breaks above", "tops", "climbs past", "is over"]
 _AT_OR_BELOW = ["falls to", "drops to", "reaches", "touches", "hits", "gets to", "is at or below", "is no longer above"]  # fmt: skip

@@ -53,6 +53,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from importlib.resources import files
+from math import isfinite
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -145,6 +146,13 @@ class Claim:
     notes: tuple[str, ...] = ()
     observed: Series | None = field(default=None, compare=False, repr=False)
     unheld: tuple[Series, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not all(isfinite(level) for level in (self.level or 0.0, self.upper or 0.0)):
+            raise ClaimRefused("a level is a finite number; state another one")
+        # Of a claim that is still being read both may stand in one slot.
+        if self.pattern != "level" and self.level is not None and self.level == self.upper:
+            raise ClaimRefused("both levels are the same; state two different ones")
 
     @property
     def about(self) -> Series:

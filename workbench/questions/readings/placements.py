@@ -117,6 +117,8 @@ class _Placing:
         relation, window, series = self.relation, self.window, self.series
         name, never, level, unit = relation.name, relation.never, self.level, self.unit
         of_value = name in ("level", "touch", "bare", "stay")
+        if level is not None and level == self.plain.upper:
+            return  # of two levels that are one nothing lies between
         growth = relation.growth or (series.growth if series.growth in _OVER else "")
         if series.embedded == "CORE_CPI" and unit == "%" and of_value:
             growth = growth or "yoy"  # an index is no percentage: its growth is meant
@@ -154,7 +156,7 @@ class _Placing:
             yield self.claim(start=self.start or window.start, never=never)
         elif name == "first":
             # Which of two rates of growth comes first is no claim here.
-            if level is not None and level != self.plain.upper is not None and not growth:
+            if level is not None and self.plain.upper is not None and not growth:
                 yield self.claim(comparison="at_least" if level > (self.plain.upper or 0.0) else "at_most", start=self.ahead, never=never)  # fmt: skip
         elif name == "average":
             yield self.claim(never=never)
