@@ -181,8 +181,6 @@ def checked(claim: Claim) -> Claim:
         raise ClaimRefused("outperformance needs two different price series: S&P 500, NASDAQ or WTI")
     if claim.pattern == "drawdown" and claim.level is not None and claim.level <= -100:
         raise ClaimRefused("a price cannot fall by 100% or more; state a smaller percentage")
-    if claim.pattern == "first" and claim.level == claim.upper:
-        raise ClaimRefused("both levels are the same; state two different ones")
     if claim.pattern == "first_move":
         _check_moves(claim)
     if claim.pattern == "change" and claim.level is not None and claim.level <= -100:

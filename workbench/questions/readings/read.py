@@ -62,7 +62,7 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
 
     >>> readings = read("WTI crude > 75 by October 2018", date(2018, 6, 30))
     >>> [each.statement for each in readings.others]
-    ['WTI crude oil closes above 75 on 2018-10-31', 'WTI crude oil closes at or above 75 at least once through 2018-10-31']
+    ['WTI crude oil closes above 75 on 2018-10-31', 'WTI crude oil closes above 75 at least once through 2018-10-31']
     >>> read("WTI above 80", date(2018, 6, 30)).missing
     ('window',)
     """
