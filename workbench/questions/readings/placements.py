@@ -228,8 +228,9 @@ class _Placing:
         """A level at the end of the window, or on the way."""
         relation, window, side = self.relation, self.window, self.relation.comparison
         touches = relation.name == "touch"
-        at_a_time = window.kind in ("on", "next_release", "next_meeting")
-        of_the_month = self.series.monthly and window.kind == "during" and window.period
+        short = window.start is None or (window.end - window.start).days < 100
+        of_the_month = self.series.monthly and window.kind == "during" and window.period and short
+        at_a_time = of_the_month or window.kind in ("on", "next_release", "next_meeting")
         if relation.name == "stay":
             stays = self.claim(start=self.start or self.ahead or self.whole)
             yield replace(stays, never=stays.never != relation.never)
@@ -238,19 +239,18 @@ class _Placing:
             if side == "toward" and touches:
                 yield self.claim("touch", side, never=True, start=self.ahead)
             elif side in OPPOSITE:
-                if not at_a_time and not of_the_month:
+                if not at_a_time:
                     yield self.claim("stay", OPPOSITE[side], start=self.ahead)
-                if at_a_time or of_the_month or not touches:
+                if at_a_time or not touches:
                     yield self.claim("level", OPPOSITE[side])
             return
         points = [self.claim("level", each) for each in ([side] if side != "toward" else ["at_least", "at_most"])]  # fmt: skip
         # A range is touched from within: that it holds on every day is the other thing that is meant.
         touch = self.claim("stay" if side == "between" else "touch", side, start=self.ahead)
-        short = window.start is None or (window.end - window.start).days < 100
         plainly = relation.name == "level"
         if side == "between" and window.kind == "by":
             yield points[0]
-        elif at_a_time or (of_the_month and short):
+        elif at_a_time:
             yield from points
         elif plainly and relation.closing and window.kind == "during" and not window.period:
             yield from (*points, touch)
