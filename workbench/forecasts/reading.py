@@ -97,8 +97,12 @@ class Reading:
             raise DomainError(
                 "a reading is about one series, or about two that a ratio or a difference joins"
             )
-        if (self.upper is None) == (self.comparison == "between") or (self.upper or np.inf) < self.level:
-            raise DomainError("a range, and nothing else, needs an upper level, and not below its lower one")
+        levels = [level for level in (self.level, self.upper, self.rival) if level is not None]
+        if not np.isfinite(levels).all():
+            raise DomainError("a level is a finite number")
+        between = self.comparison == "between"
+        if (self.upper is not None) != between or (self.upper is not None and self.upper <= self.level):
+            raise DomainError("a range, and nothing else, needs an upper level above its lower one")
         if (self.rival is None) == (self.statistic == "first"):
             raise DomainError("two levels, of which one is met first, and nothing else has a rival")
         if self.rival is not None and not (

@@ -69,7 +69,10 @@ def reading_document(
 ) -> dict[str, Any]:
     """Return the readings of a text with the coverage of the best, or of the one that was chosen, from 1; every screen gives it."""
     reading = readings.best if number is None else choice_of(readings, number)
-    return {**readings.document(), "coverage": coverage_here(reading, cutoff, model).document()}
+    found = coverage_here(reading, cutoff, model)
+    if reading is None and readings.refusal and not found.treatable:
+        found = replace(found, reason=readings.refusal)
+    return {**readings.document(), "coverage": found.document()}
 
 
 def claim_to_ask(

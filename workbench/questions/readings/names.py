@@ -39,11 +39,17 @@ class SeriesName:
     @property
     def usual(self) -> tuple[float, float] | None:
         """Levels that it has had, where that is known."""
-        return lexicon().usual.get(self.ref)
+        known = lexicon()
+        return known.usual.get("shares" if self.ref.lower() in known.companies.values() else self.ref)
 
     def has_had(self, level: float) -> bool:
         """Whether a level is not far from any that it has had."""
         return self.usual is None or self.usual[0] <= level <= self.usual[1]
+
+    @property
+    def national(self) -> bool:
+        """Whether each country has one of its own."""
+        return self.monthly or self.kind in ("rate", "count")
 
     @property
     def unheld(self) -> Series:
@@ -141,6 +147,31 @@ def reachable(candidates: Sequence[SeriesName], sources: Sequence[str]) -> tuple
         return tuple(candidates)
     at_hand = tuple(each for each in candidates if ":" in each.ref and each.ref.partition(":")[0] in sources)
     return at_hand or tuple(candidates)
+
+
+def named_place(text: Text, names: Sequence[SeriesName], *, hinted: bool) -> str:
+    """Return the words of a place whose series is none of those that are meant; "" where there is none. A place of their own is taken.
+
+    What each country has one of is ruled out by a place anywhere in the text; gold, a currency or a share only where the place is said of
+    it: "Mexican silver".
+    """
+    for row in lexicon().places:
+        ((pattern, refs),) = row.items()
+        for match in compiled(pattern).finditer(text.masked):
+            if any(each.ref in refs for each in names):
+                text.take(*match.span(), "filler")
+            elif hinted or any(each.national for each in names) or _said_of_series(text, match):
+                return text.words(*match.span())
+    return ""
+
+
+def _said_of_series(text: Text, place: re.Match[str]) -> bool:
+    """Whether a place stands before a series in its phrase, or after it and "of"."""
+    before, after = text.masked[: place.start()], text.masked[place.end() :]
+    return bool(
+        re.match(r"(?:'s)? (?:[a-z-]+ )?S", after)
+        or re.search(r"S(?: [a-z-]+)? (?:in|of|for)(?: the)? $", before)
+    )
 
 
 def joined_pair(text: Text, names: list[SeriesName]) -> tuple[list[SeriesName], bool]:

@@ -119,9 +119,7 @@ def claim_levels(reading: Reading, history: History) -> list[float]:
     """Return the values of the series that a claim asks about, for lines across its chart."""
     if reading.statistic not in ("last", "highest", "lowest"):
         return []
-    bounds = [
-        bound for bound in (reading.level, reading.upper) if bound is not None and abs(bound) < float("inf")
-    ]
+    bounds = [bound for bound in (reading.level, reading.upper) if bound is not None]
     if reading.transformation == "value":
         return bounds
     if reading.transformation not in ("change", "growth"):

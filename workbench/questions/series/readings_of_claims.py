@@ -38,8 +38,7 @@ def claim_reading(claim: Claim) -> Reading:
             beyond = (claim.level or 0.0) * (1 if claim.side == "above" else -1)
             return replace(value, transformation="average_gap", lag=AVERAGE_DAYS, level=beyond, start=None)
         case "range":
-            upper = float("inf") if claim.upper is None else claim.upper
-            return replace(value, comparison="between", level=amount(claim), upper=upper, start=None)
+            return replace(value, comparison="between", level=amount(claim), upper=claim.upper, start=None)
         case "mean" | "highest" | "lowest":
             of_window: Statistic = claim.pattern
             return replace(value, statistic=of_window, level=amount(claim))
