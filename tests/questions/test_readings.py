@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -381,6 +381,18 @@ def test_the_day_before_the_first_usable_cutoff_it_is_refused() -> None:
     best = read("The VIX closes above 20 on 2015-12-31", JUNE).best
     assert coverage(best, Cutoff.parse("2015-07-10"), OFFLINE).treatable
     assert not coverage(best, Cutoff.parse("2015-07-09"), OFFLINE).treatable
+
+
+@given(ahead=st.integers(2, 3000))
+def test_a_cutoff_in_the_future_is_called_so(ahead: int) -> None:
+    today = datetime.now(UTC).date()
+    cutoff = Cutoff.parse(f"{today + timedelta(days=ahead)}")
+    for text in (
+        "The VIX closes above 20 on 2018-12-31",
+        f"yahoo:AAPL closes above 20 on {today.year + 10}-12-31",
+    ):
+        found = coverage(read(text, day_of(cutoff)).best, cutoff, OFFLINE)
+        assert not found.treatable and "in the future" in found.reason and found.fix == {"cutoff": "now"}
 
 
 @pytest.mark.parametrize("reading", [1, 2])

@@ -4,7 +4,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff
@@ -106,6 +106,10 @@ def coverage(reading: ClaimReading | None, cutoff: Cutoff, model: str) -> Covera
     """
     if model != OFFLINE:
         return Coverage(treatable=True)
+    # A day's room: where it is already tomorrow, New York's day of that date is yet to begin.
+    if not cutoff.live and cutoff.instant > datetime.now(UTC) + timedelta(days=1):
+        reason = f"the cutoff {cutoff.text} is in the future, and no data is known beyond today"
+        return Coverage(treatable=False, reason=reason, fix={"cutoff": "now"})
     if reading is None:
         return Coverage(treatable=False, reason="the claim has no single reading", fix={"model": ANY_MODEL})
     claim = reading.claim

@@ -217,7 +217,7 @@ class _Draft:
             self._rule_out("level", f"{article} was never near this level, and {self._words(unknown)!r} is not understood{instead}")  # fmt: skip
         for each in stated:
             try:
-                check_levels(*(level and level.value for level in (each.level, each.upper)))
+                check_levels(*(level.value if level else None for level in (each.level, each.upper)))
             except ClaimRefused as error:
                 self._rule_out("level", str(error))
 
