@@ -94,8 +94,9 @@ def new_source(name: str, root: Path = ROOT) -> list[str]:
     _create(path, SOURCE.format(name=name, title=name.replace("-", " ").title(), upper=name.upper()))
     return [
         f"write {path.relative_to(root)}, one entry an endpoint",
-        "give its endpoints rows before and after a cutoff in tests/fakes/upstream_world*.py",
-        f".venv/bin/python -m pytest tests/proxies/test_every_endpoint.py tests/proxies/test_law_of_two_worlds.py -k {name}    # fail until both agree",
+        "say in tests/fakes/upstream/facts.json when the facts of each endpoint are really out, by a kind of tests/fakes/upstream_facts.py",
+        "write in tests/fakes/upstream/answers.json what the vendor answers around the rows; habits of its own are a method of tests/fakes/upstream_world.py",
+        f".venv/bin/python -m pytest tests/proxies/test_every_endpoint.py tests/proxies/test_law_of_two_worlds.py -k {name}    # fail until these agree",
     ]
 
 

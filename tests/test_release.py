@@ -3,12 +3,15 @@
 import ast
 import shutil
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from proxies.catalogue.loader import CatalogueText, load_sources
 from tests import scaffold
+from tests.fakes.upstream import Seen
+from tests.fakes.upstream_world import World
 from tests.release_check import faults
 from workbench.version import __version__
 
@@ -72,6 +75,9 @@ def test_a_new_source_is_a_catalogue_file_that_loads(checkout: Path) -> None:
     scaffold.new_source("acme", checkout)
     text = (checkout / "proxies/catalogue/acme.yaml").read_text()
     assert load_sources([CatalogueText(name="acme.yaml", text=text)])
+    world = World(datetime(2018, 6, 30, tzinfo=UTC), [], path="acme/observations")
+    with pytest.raises(pytest.fail.Exception, match=r"acme/observations is not filled in: .*answers\.json"):
+        world.answer(Seen("GET", "/acme/v1/observations", {}, {}, None))
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ class Request(BaseModel):
         try:
             return cls.model_validate({name: value for name, value in values.items() if value is not None})
         except ValidationError as error:
-            name, place, reason = _first(error)
+            name, place, reason, _ = _first(error)
             field = _field(cls, name)
             key = f"[{place!r:.60}]" if field.shape == "mapping" and place is not None else ""
             form = f"; write {field.says.form}" if field.says.form else ""
@@ -358,13 +358,14 @@ class Request(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            name, place, reason = _first(error)
+            name, place, reason, ours = _first(error)
             field = _field(cls, name)
             pair = pairs.get((name, place), values.get(name))
-            form = field.says.form or reason
-            # Of JSON the reason says where it goes wrong; of the rest the form says it all.
-            why = f" ({reason})" if "JSON" in field.says.form else ""
-            raise UsageError(f"{field.typed_as} {pair!r:.200}: write {form}{why}") from None
+            # A validator of ours says what is wrong with the value; of pydantic's own reasons the form says it all.
+            why = f"{reason}; " if ours and field.says.form else ""
+            raise UsageError(
+                f"{field.typed_as} {pair!r:.200}: {why}write {field.says.form or reason}"
+            ) from None
 
     @classmethod
     def _put(cls, words: dict[str, Any], pair: str) -> None:
@@ -406,12 +407,12 @@ def _field(model: type, name: str) -> RequestField:
     return next(field for field in fields_of(model) if field.name == name)
 
 
-def _first(error: ValidationError) -> tuple[str, Any, str]:
+def _first(error: ValidationError) -> tuple[str, Any, str, bool]:
     first = error.errors(include_url=False, include_input=False)[0]
     name, place, *_ = (*first["loc"], None, None)
     known = _REASONS.get(first["type"], "")
     reason = known.format(**first.get("ctx", {})) if known else first["msg"].removeprefix("Value error, ")
-    return str(name), place, reason.removeprefix("Input should be ")
+    return str(name), place, reason.removeprefix("Input should be "), first["type"] == "value_error"
 
 
 def _split(field: RequestField, pair: str) -> tuple[str, str]:

@@ -36,6 +36,8 @@ def test_an_outcome_is_on_every_screen_and_can_be_revised(place: Path) -> None:
     answer = shown(place, "resolve", RUN, "no", "--on", "2018-12-31")
     assert answer["outcome"]["brier"] == pytest.approx(p**2)
     assert f"the forecast was {100 * p:.1f}%" in ok(place, "resolve", RUN, "30%", "--on", "2019-01-02")
+    # who confirms it, here on another day, has revised nothing
+    assert "revised once" in ok(place, "resolve", RUN, "30%", "--on", "2019-01-03")
     assert shown(place, "show", RUN)["outcome"]["revised"] == 1
     (row,) = [row for row in shown(place, "runs") if row["run_id"] == RUN]
     assert row["outcome"]["p"] == 0.3

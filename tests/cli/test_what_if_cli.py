@@ -97,5 +97,5 @@ def test_forecasts_that_cannot_all_hold_are_found_wanting(home: Path) -> None:
     )  # what is known differs, so nothing is compared
     done, report = coherence(home, RUN, "--exclusive", f"{RUN},{low}")
     assert done.returncode == 6 and report["findings"][0]["gap"] == pytest.approx(root() + 0.5 - 1)
-    assert "NOT coherent" in run_cli(home, "coherence").stdout
+    assert "not coherent" in run_cli(home, "coherence").stdout
     assert "no run" in refused(home, "coherence", "nobody")

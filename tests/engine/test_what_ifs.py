@@ -80,8 +80,12 @@ def test_typed_edits_are_made_in_a_fixed_order() -> None:
         Pin(node="P1"),
         SetValue(node="P2.1", p=0.4),
     )
-    for wrong in ({"add": ["P2"]}, {"restate": ["=text"]}, {"values": ["P1=2"]}):
-        with pytest.raises(UsageError, match="write "):
+    for wrong, words in (
+        ({"add": ["P2"]}, "write PARENT=STATEMENT"),
+        ({"restate": ["=text"]}, "write NODE=TEXT"),
+        ({"values": ["P1=130%"]}, "'130%' is not a probability.*write NODE=P"),
+    ):
+        with pytest.raises(UsageError, match=words):
             EditRequest.typed(**wrong)
 
 

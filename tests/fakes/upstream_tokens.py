@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
+
+import pytest
 
 from tests.fakes.upstream import SHAPES, Seen, fill
 from tests.fakes.upstream_facts import Fact, Fields, Writer, writer_of
@@ -100,8 +102,11 @@ class Tokens:
     def writer(self) -> Writer:
         """What stamps the rows of this world's endpoint."""
         writer = writer_of(self.path)
-        assert writer is not None
-        return writer
+        return writer or self.unfilled("say in tests/fakes/upstream/facts.json when its facts are really out")
+
+    def unfilled(self, step: str) -> NoReturn:
+        """Fail the test, past the broker's own handling of exceptions, with what a new endpoint lacks."""
+        pytest.fail(f"{self.path} is not filled in: {step}", pytrace=False)
 
     def facts(self, writer: Writer | None = None) -> list[tuple[Fact, str]]:
         """Each moment's fact with its token."""
@@ -123,6 +128,10 @@ class Tokens:
 
     def rows_shaped(self, more: list[Fields] | None = None, **holes: Any) -> Any:
         """The recorded answer of this world's endpoint, around a row for each moment."""
+        if self.path not in SHAPES:
+            self.unfilled(
+                "write in tests/fakes/upstream/answers.json what the vendor answers around its rows"
+            )
         shape = SHAPES[self.path]
         rows = self.rows(self.writer, token_field=shape["token"]) if more is None else more
         item = shape.get("item", {"$row": True})

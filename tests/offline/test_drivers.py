@@ -16,7 +16,7 @@ from workbench.models.base import NodeRef
 from workbench.offline.claim_forecast import forecast_claim, past_outcomes
 from workbench.offline.co_movement import CoMovement, co_movement
 from workbench.offline.decomposition import Branch, Planner, analysis_reply, leaves
-from workbench.offline.driver_candidates import last_release
+from workbench.offline.driver_candidates import DriverCandidates, last_release
 from workbench.questions.claims import Claim
 from workbench.questions.decision import settle
 from workbench.questions.errors import LookAhead
@@ -193,3 +193,22 @@ def test_the_forecast_of_a_proposition_carries_its_past() -> None:
     known = past_outcomes(claim, ROWS, LAST)
     assert record.statement == "as it was typed" and record.p == record.forecast != known.p == known.base_rate
     assert record.outcomes.tolist() == known.outcomes.tolist()
+
+
+@pytest.mark.parametrize("name", ["fred:T10Y2Y", "own:balance"])
+def test_no_driver_is_in_percent_of_a_series_about_zero(name: str) -> None:
+    days = pd.bdate_range(end=LAST, periods=1500)
+    values = 0.3 + 0.8 * np.sin(np.arange(1500) / 60) + 0.05 * np.random.default_rng(1).standard_normal(1500)
+    rows = {**ROWS, name: [{"date": f"{day:%Y-%m-%d}", "value": float(value)} for day, value in zip(days, values, strict=True)]}  # fmt: skip
+    root = plan(f"{name} is above 0.4 on 2018-12-31", rows)
+    candidates = DriverCandidates(root.claim, rows, LAST)
+    offered = [claim for kind in candidates.own() for up in (True, False) for claim in kind.candidates(up)]
+    assert any(claim.series == name for claim in offered)
+    assert not any("%" in claim.statement for claim in offered if claim.series == name)
+
+    def check(branch: Branch) -> None:
+        for child in branch.children:
+            assert child.claim.series != name or "%" not in child.claim.statement
+            check(child)
+
+    check(root)

@@ -40,7 +40,7 @@ def claims(draw: st.DrawFn) -> Claim:
             ["compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative", *BY_READING]
         )
     )  # fmt: skip
-    series = draw(anything if pattern in ("compare", "level", "range", "change") else daily)
+    series = draw(anything if pattern in ("compare", "level", "range", "change", "touch") else daily)
     start = draw(days)
     end = start + timedelta(days=draw(st.integers(2, 300)))
     side = draw(sides)
@@ -72,6 +72,8 @@ def claims(draw: st.DrawFn) -> Claim:
         )
     if pattern in ("touch", "drawdown", "first", "first_move"):
         claim = replace(claim, strict=False, never=draw(st.booleans()))
+    if pattern == "touch":
+        claim = replace(claim, strict=draw(st.booleans())) if draw(st.booleans()) else replace(claim, side="toward")  # fmt: skip
     if pattern == "average":
         level = draw(st.sampled_from([None, 1.0, 2.5]))
         claim = replace(claim, level=level, strict=level is None)

@@ -3,13 +3,20 @@
 from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.offline.embedded import full_rows, visible_rows
+from workbench.forecasts.reading import chance
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.questions.claims import Claim
 from workbench.questions.decision import appraise, base_rate, check, resolve, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.readings.read import read
+from workbench.questions.series.readings_of_claims import claim_reading
 
 LAST = date(2018, 6, 29)
 FULL = {name: full_rows(name) for name in ("SP500", "NASDAQ", "VIX", "WTI", "CORE_CPI", "AAA", "BAA")}
@@ -145,3 +152,97 @@ def test_too_little_history_is_refused() -> None:
     rows = {"VIX": [row for row in FULL["VIX"] if row["date"] < "2014-09-01"]}
     with pytest.raises(ClaimRefused, match="two independent periods"):
         appraise(read_claim("VIX above 20 on 2015-02-27"), rows, date(2014, 8, 29))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rises at least 10% by 2018-12-31",
+        "closes 10% or more below its last known close at least once through 2018-12-31",
+        "closes 3% or more below its highest close of the window through 2018-12-31",
+        "closes at least 10% above its 200-day average on 2018-12-31",
+        "moves by at least 5% either way by 2018-12-31",
+    ],
+)
+def test_a_spread_has_moves_in_points_and_none_in_percent(words: str) -> None:
+    with pytest.raises(ClaimRefused, match="ask in points"):
+        check(read_claim(f"fred:T10Y2Y {words}"), LAST)
+    check(read_claim(f"fred:GDPC1 {words}"), LAST)
+    for other in (
+        "rises by at least 0.5 points by 2018-12-31",
+        "closes above its 200-day average on 2018-12-31",
+    ):
+        check(read_claim(f"fred:T10Y2Y {other}"), LAST)
+
+
+@pytest.mark.parametrize("values", [(-0.5, -0.2), (0.0, 0.3), (2.0, -1.0)])
+def test_a_percentage_of_a_value_at_or_below_zero_is_refused_where_the_values_show_it(
+    values: tuple[float, float],
+) -> None:
+    """A balance of -0.5 that rises by 10% would be asked to pass -0.55, from above."""
+    days = [date(2018, 1, 1) + timedelta(days=count) for count in range(180)]
+    start, last = values
+    rows = {"own:balance": [{"date": str(day), "value": start if day < LAST - timedelta(days=7) else last} for day in days]}  # fmt: skip
+    since = "from 2018-06-01 to 2018-12-31"
+    rises = read_claim(f"own:balance rises at least 10% {since}")
+    points = read_claim(f"own:balance rises by at least 0.3 points {since}")
+    later = {"own:balance": [*rows["own:balance"], *({"date": str(LAST + timedelta(days=count)), "value": last} for count in range(1, 186))]}  # fmt: skip
+    if start > 0:
+        assert not resolve(rises, later, rows)
+        falls = read_claim("own:balance rises at least 10% from 2018-06-29 to 2018-12-31")
+    else:
+        falls = rises
+    for decide in (lambda: resolve(falls, later, rows), lambda: settle(falls, rows), lambda: base_rate(falls, rows, LAST)):  # fmt: skip
+        with pytest.raises(ClaimRefused, match="ask in points"):
+            decide()
+    assert resolve(points, later, rows) == (last - start >= 0.3 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"level": float("nan")}, {"level": float("inf")}, {"pattern": "range", "upper": 20.0}]
+)
+def test_a_claim_has_finite_levels_and_a_range_with_a_width(fields: dict[str, Any]) -> None:
+    with pytest.raises(ClaimRefused, match="state"):
+        Claim(**{"pattern": "level", "series": "VIX", "level": 20.0, "end": LAST, **fields})
+
+
+_BELOW = ["falls below", "drops under", "slips beneath", "breaks below", "is under"]
+_ABOVE = ["rises above", "exceeds", "breaks above", "tops", "climbs past", "is over"]
+_AT_OR_BELOW = ["falls to", "drops to", "reaches", "touches", "hits", "gets to", "is at or below", "is no longer above"]  # fmt: skip
+_AT_OR_ABOVE = ["rises to", "climbs to", "reaches", "touches", "hits", "gets to", "is at or above", "is at least", "is no longer below"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["WTI", "the VIX", "the Baa yield", "the unemployment rate", "the 10-year yield"])  # fmt: skip
+@pytest.mark.parametrize("never", [False, True])
+@pytest.mark.parametrize(
+    ("words", "before", "counts"),
+    [
+        *((words, 5.0, False) for words in _BELOW),
+        *((words, 5.0, True) for words in _AT_OR_BELOW),
+        *((words, 3.0, False) for words in _ABOVE),
+        *((words, 3.0, True) for words in _AT_OR_ABOVE),
+    ],
+)
+def test_a_value_at_the_level_decides_a_touch_as_its_words_say(
+    words: str, before: float, counts: bool, never: bool, name: str
+) -> None:
+    """Law: what comes to its level and never beyond has reached it, and has not been below or above it; paths say so too."""
+    said = f"{name} {'never ' * never}{words} 4 {'' if never else 'at some point '}through 2018-12-31"
+    (reading,) = [each for each in read(said, date(2018, 7, 1)).choices if each.says.pattern == "touch"]
+    claim = reading.claim
+    assert claim is not None
+    days = pd.date_range("2017-01-01", "2018-12-31", freq="MS" if claim.about.monthly else "B")
+    values = np.where(days < "2018-09-01", before + np.arange(len(days)) % 2 / 10, 4.0)
+    rows = [{"date": f"{day:%Y-%m-%d}", "value": value} for day, value in zip(days, values, strict=True)]
+    seen = {claim.series: [row for row in rows if row["date"] < "2018-07-01"]}
+    assert resolve(claim, {claim.series: rows}, seen) == (counts != never)
+    past, ahead = days < "2018-07-01", days >= "2018-07-01"
+    known = History.of(days[past].to_numpy(), values[past])
+    paths = Paths.of([values[ahead]], days[ahead].to_numpy(), known=known, calendar=Calendar.of(known))
+    assert chance(claim_reading(settle(claim, seen)), paths).p == float(counts != never)
+
+
+def test_a_series_that_never_moved_keeps_its_level() -> None:
+    rows = [{"date": f"{2000 + i // 12}-{1 + i % 12:02}-01", "value": 4.0} for i in range(222)]
+    claim = settle(read_claim("fred:UNRATE is at or below 4 on 2018-12-31"), {"fred:UNRATE": rows})
+    assert claim.observed is not None and (claim.about.kind, claim.level) == ("yield", 4.0)

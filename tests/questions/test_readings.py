@@ -284,7 +284,7 @@ def test_a_stored_claim_has_levels_that_are_numbers_and_a_range_a_width(level: f
     stored = {"decidable": True, "claim": {"pattern": "range", "series": "WTI", "end": "2018-12-31", "start": None, "strict": False}}  # fmt: skip
     for bounds in ((low, high), (level, level), (level, float("inf")), (float("nan"), high)):
         document = {**stored, "claim": {**stored["claim"], "level": bounds[0], "upper": bounds[1]}}  # type: ignore[dict-item]
-        if 0 < bounds[0] < bounds[1] < float("inf"):
+        if bounds[0] < bounds[1] < float("inf"):
             claim = stored_claim(document)
             assert claim is not None and (claim.level, claim.upper) == bounds
         else:

@@ -17,7 +17,7 @@ from workbench.forecasts.ensemble import Ensemble, nearest_horizon
 from workbench.forecasts.joint_paths import difference_ranks, joint_paths
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.past_windows import P_MAX, P_MIN, ClaimWindows, places_at, reading_windows
-from workbench.forecasts.reading import Chance, Decision, Reading, chance
+from workbench.forecasts.reading import Chance, Decision, Reading, above_zero, chance, percent_over
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, combined_history
 from workbench.science.arrays import FloatArray
@@ -219,12 +219,12 @@ def _states(history: History, by: State, calendar: Calendar) -> FloatArray:
     states = np.full(len(x), np.nan)
     if by == "move":
         back = max(1, round(calendar.steps_a_year / 2))
-        states[back:] = 100.0 * (x[back:] - x[:-back]) / np.abs(x[:-back])
+        states[back:] = percent_over(x[back:], x[:-back])
     elif by == "average":
-        states = np.asarray(100.0 * (x / pd.Series(x).rolling(200).mean().to_numpy() - 1.0))
+        states = percent_over(x, pd.Series(x).rolling(200).mean().to_numpy())
     else:
         back = max(3, round(calendar.steps_a_year / 12))
-        squares = pd.Series(np.diff(np.log(x)) ** 2).rolling(back).mean().to_numpy()
+        squares = pd.Series(np.diff(np.log(above_zero(x))) ** 2).rolling(back).mean().to_numpy()
         states[1:] = 100.0 * np.sqrt(calendar.steps_a_year * squares)
     return states
 

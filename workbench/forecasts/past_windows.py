@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from workbench.forecasts.reading import Reading, outcomes_on
+from workbench.forecasts.reading import NoPercentage, Reading, average_gap, outcomes_on
 from workbench.forecasts.separate_windows import FEWEST_SEPARATE, separate_windows
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
@@ -41,7 +41,7 @@ class ClaimWindows:
 
     ``outcomes`` holds, for the weekly windows whose as-of days run from ``first`` to ``last`` in steps of seven days, 1
     (the claim came true), 0 or -1 (not known). ``horizon`` is in trading days; ``effective_windows`` counts windows as if
-    they did not overlap.
+    they did not overlap. ``left_out`` are those of which values at or below 0 leave no percentage.
     """
 
     base_rate: float
@@ -51,9 +51,11 @@ class ClaimWindows:
     first: date
     last: date
     outcomes: IntArray = field(repr=False)
+    left_out: int = 0
 
     def record(self) -> dict[str, Any]:
         """Return the numbers as JSON values; ``bits`` are the outcomes by week: 1 true, 0 false, x not known."""
+        left_out = {"left_out": self.left_out} if self.left_out else {}
         return {
             "base_rate": round(self.base_rate, 6),
             "horizon_days": self.horizon,
@@ -62,6 +64,7 @@ class ClaimWindows:
             "weeks_from": self.first.isoformat(),
             "weeks_to": self.last.isoformat(),
             "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in self.outcomes),
+            **left_out,
         }
 
 
@@ -92,7 +95,7 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
     is given data of the same age as now, and is read by the function that reads paths.
 
     Raises `TooLittleHistory`: Fewer than two separate windows of this length are known, or their outcomes go together as fewer would.
-    Raises `ScienceError`: No value of the claim's window is to come.
+    Raises `ScienceError`: No value of the claim's window is to come, or values at or below 0 leave no percentage in any window.
 
     >>> days = np.arange("2008-01", "2018-07", dtype="datetime64[M]").astype("datetime64[D]")
     >>> rising = History.of(days, 100 * 1.01 ** np.arange(len(days)))
@@ -105,7 +108,7 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
     before = min(_BEFORE, round(calendar.steps_a_year))
     if reading.transformation == "average_gap":
         # How far each day of the past was from its own average, not how far now's average would be from other days.
-        history, scale = _average_gaps(history, reading.lag or 1), "none"
+        history, scale = _average_gaps(history, reading), "none"
         before = 1
         reading = replace(reading, transformation="value", lag=None)
     ahead = calendar.stamps(history.days[-1].item(), reading.end)
@@ -121,12 +124,20 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
     # Windows that begin between two values of a slow series are one and the same.
     starts, which = np.unique(places[known], return_inverse=True)
     past = beside_now(history.values, steps, scale, starts)
-    paths = Paths.of(past, ahead, known=history, calendar=calendar, member="past windows")
-    hits = outcomes_on(reading, paths)[which]
+    whole = np.flatnonzero(np.isfinite(past).all(axis=1))
+    if not len(whole):
+        raise NoPercentage
+    paths = Paths.of(past[whole], ahead, known=history, calendar=calendar, member="past windows")
+    true, measured = outcomes_on(reading, paths)
+    of_starts = np.full(len(starts), -1, dtype=np.int64)
+    of_starts[whole[measured]] = true[measured]
+    outcomes = np.full(len(grid), -1, dtype=np.int64)
+    outcomes[known] = of_starts[which]
+    hits = outcomes[outcomes >= 0]
+    if not len(hits):
+        raise NoPercentage
     effective = separate_windows(hits, weeks)
     refuse_too_few(effective, length)
-    outcomes = np.full(len(grid), -1, dtype=np.int64)
-    outcomes[known] = hits
     return ClaimWindows(
         base_rate=float(hits.mean()),
         horizon=max(1, round(_A_WEEK * weeks)),
@@ -135,6 +146,7 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
         first=grid[known[0]].item(),
         last=grid[known[-1]].item(),
         outcomes=outcomes[known[0] : known[-1] + 1],
+        left_out=len(known) - len(hits),
     )
 
 
@@ -151,9 +163,13 @@ def _weekly_grid(last_day: date, first: np.datetime64) -> np.ndarray:
     return np.asarray(end - 7 * np.arange(weeks, -1, -1))
 
 
-def _average_gaps(history: History, count: int) -> History:
+def _average_gaps(history: History, reading: Reading) -> History:
+    """Compute the distance of every day to its own average, from the first day that has one; NaN where it is no percentage."""
+    count = reading.lag or 1
+    history.need(count, "an average")
     means = pd.Series(history.values).rolling(count).mean().to_numpy()
-    return History.of(history.days, 100.0 * (history.values / means - 1.0))
+    gaps = average_gap(reading, history.values, means)
+    return History(days=history.days[count - 1 :], values=gaps[count - 1 :])
 
 
 def scale_of(reading: Reading, *, returns: bool) -> Scale:

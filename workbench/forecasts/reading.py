@@ -97,12 +97,12 @@ class Reading:
             raise DomainError(
                 "a reading is about one series, or about two that a ratio or a difference joins"
             )
-        levels = [level for level in (self.level, self.upper, self.rival) if level is not None]
-        if not np.isfinite(levels).all():
+        if not np.isfinite([self.level, self.rival or 0.0]).all():
             raise DomainError("a level is a finite number")
-        between = self.comparison == "between"
-        if (self.upper is not None) != between or (self.upper is not None and self.upper <= self.level):
-            raise DomainError("a range, and nothing else, needs an upper level above its lower one")
+        if (self.upper is None) == (self.comparison == "between") or not (
+            self.upper is None or self.upper > self.level
+        ):
+            raise DomainError("a range, and nothing else, needs an upper level, above its lower one")
         if (self.rival is None) == (self.statistic == "first"):
             raise DomainError("two levels, of which one is met first, and nothing else has a rival")
         if self.rival is not None and not (
@@ -153,13 +153,24 @@ class Chance:
     by_member: dict[str, float]
 
 
+class NoPercentage(DomainError):
+    """A move in percent, or a volatility, of values at or below 0."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no move in percent and no volatility can be measured from values at or below zero, which this series has; "
+            "ask in points or for a level"
+        )
+
+
 def chance(reading: Reading, paths: Paths) -> Chance:
     """Compute the probability of a reading from the paths of its series.
 
     Readings of one series that are asked of the *same* paths are coherent: the chance never rises with the level of "above", a touch is
     as likely as a close beyond the level or likelier, a range is the difference of its two ends, complements sum to 1.
 
-    Raises `DomainError`: The start lies before the known values, or the paths end before the claim.
+    Raises `DomainError`: The start lies before the known values, the paths end before the claim, or values at or below 0 leave it
+    undecidable (`NoPercentage`).
 
     >>> known = History.of(["2018-06-28", "2018-06-29"], [99.0, 100.0])
     >>> days = np.array(["2018-07-02", "2018-07-03"], dtype="datetime64[D]")
@@ -177,19 +188,24 @@ def chance(reading: Reading, paths: Paths) -> Chance:
             decided=decision,
             by_member=dict.fromkeys(paths.members, float(decision.true)),
         )
-    true = outcomes_on(reading, paths)
+    true, measured = outcomes_on(reading, paths)
+    # Steps in amounts may carry one path in thousands of a price below 0: no percentage is asked of it.
+    if not measured.any() or not (measured.all() or (paths.known.values > 0).all()):
+        raise NoPercentage
     shares = {}
     for index, name in enumerate(paths.members):
-        weights = np.where(paths.drawn_by == index, paths.weights, 0.0)
+        weights = np.where(measured & (paths.drawn_by == index), paths.weights, 0.0)
         shares[name] = _share_of_weight(weights, true) if weights.any() else float("nan")
-    return Chance(p=_share_of_weight(paths.weights, true), decided=None, by_member=shares)
+    return Chance(
+        p=_share_of_weight(np.where(measured, paths.weights, 0.0), true), decided=None, by_member=shares
+    )
 
 
-def outcomes_on(reading: Reading, paths: Paths) -> np.ndarray:
-    """Tell on which paths a reading is true, shape (paths,); raises as `chance`."""
+def outcomes_on(reading: Reading, paths: Paths) -> tuple[np.ndarray, np.ndarray]:
+    """Tell on which paths a reading is true, and on which it has a number at all, shape (paths,) both; raises as `chance`."""
     numbers, needed = statistics(reading, paths), _least_count(reading)
     met = _compares(reading, numbers) if needed is None else numbers >= needed
-    return np.asarray(met != reading.never)
+    return np.asarray(met != reading.never), ~np.isnan(numbers)
 
 
 def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | None:
@@ -215,17 +231,14 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
             raise DomainError(f"no step lies after {known.days[first]} through {reading.end}")
         return None
     y = _transformed(reading, known.values[None, :], first, last, known.days)[0]
-    low, high = _reachable(
-        reading,
-        y,
-        np.log(known.values[first : last + 1]) if reading.statistic == "volatility" else y,
-        ahead,
-        calendar,
-    )
+    low, high = _reachable(reading, y, ahead, calendar)
     # True on some value that can still come, and on some value that cannot: else the reading is decided.
     surely, possibly = _decided(reading, low, high)
-    decided = np.flatnonzero(surely | ~possibly)
+    unmeasured = _unmeasured(reading, y)
+    decided = np.flatnonzero((surely | ~possibly) & ~unmeasured)
     if not len(decided):
+        if unmeasured[-1] and (reading.statistic != "last" or not ahead):
+            raise NoPercentage
         return None
     row = int(decided[0])
     return Decision(
@@ -238,7 +251,8 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
 def statistics(reading: Reading, paths: Paths) -> FloatArray:
     """Compute the statistic of a reading on every path, shape (paths,): it is compared with the level.
 
-    Its quantiles answer "what level has one chance in ten"; steps are counted as numbers.
+    Its quantiles answer "what level has one chance in ten"; steps are counted as numbers. NaN on a path where values at or below 0 leave
+    it undefined.
 
     Raises
     ------
@@ -263,15 +277,20 @@ def statistics(reading: Reading, paths: Paths) -> FloatArray:
         x, last = x[:, places], len(places) - 1
         if last <= first:
             raise DomainError(f"no whole {reading.every} lies after {days[first]} through {reading.end}")
-    if reading.statistic == "volatility":
-        squares = np.diff(np.log(x[:, first : last + 1]), axis=1) ** 2
-        return np.asarray(100.0 * np.sqrt(paths.calendar.steps_a_year * squares.mean(axis=1)))
     y = _transformed(reading, x, first, last, days[since:])
+    numbers = _over_window(reading, y, paths.calendar)
+    # A comparison would count a step without a number as one on which it does not hold.
+    return numbers if _least_count(reading) is None else np.where(np.isnan(y).any(axis=1), np.nan, numbers)
+
+
+def _over_window(reading: Reading, y: FloatArray, calendar: Calendar) -> FloatArray:
     if (over_steps := _OVER_STEPS.get(reading.statistic)) is not None:
         return np.asarray(over_steps(y, axis=1))
     match reading.statistic:
         case "last":
             return y[:, -1]
+        case "volatility":
+            return np.asarray(100.0 * np.sqrt(calendar.steps_a_year * (y**2).mean(axis=1)))
         case "streak":
             return np.asarray(_runs(_compares(reading, y)).max(axis=1), dtype=np.float64)
         case "first":
@@ -316,13 +335,16 @@ def _ends_of_periods(reading: Reading, days: Days, first: int) -> tuple[np.ndarr
 
 
 def _transformed(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:
-    """Compute the number of every step of the window, shape (paths, steps); every one depends on values up to its own step only."""
+    """Compute the number of every step of the window, shape (paths, steps), NaN where it has none; every one depends on values up to its
+    own step only.
+    """
     window = x[:, first + 1 : last + 1]
+    if reading.statistic == "volatility":
+        return np.diff(np.log(above_zero(x[:, first : last + 1])), axis=1)
     if reading.transformation == "value":
         return window
     if reading.transformation == "from_peak":
-        peak = np.maximum.accumulate(x[:, first : last + 1], axis=1)[:, 1:]
-        return np.asarray(100.0 * (window / peak - 1.0))
+        return percent_over(window, np.maximum.accumulate(x[:, first : last + 1], axis=1)[:, 1:])
     if reading.transformation in _RECORDS:
         return np.asarray(window - _earlier_extremes(reading, x, first, last, days))
     if reading.lag is not None and first + 1 - reading.lag < (
@@ -332,16 +354,39 @@ def _transformed(reading: Reading, x: FloatArray, first: int, last: int, days: D
     if reading.transformation == "average_gap":
         count = reading.lag or 1
         sums = np.cumsum(np.concatenate([np.zeros((len(x), 1)), x[:, : last + 1]], axis=1), axis=1)
-        means = (sums[:, first + 2 :] - sums[:, first + 2 - count : last + 2 - count]) / count
-        return np.asarray(100.0 * (window / means - 1.0))
+        return average_gap(reading, window, (sums[:, first + 2 :] - sums[:, first + 2 - count : last + 2 - count]) / count)  # fmt: skip
     base = x[:, [first]] if reading.lag is None else x[:, first + 1 - reading.lag : last + 1 - reading.lag]
     if reading.transformation == "change":
         return np.asarray(window - base)
-    # Percent of the size, so that a rise of a negative value (a spread, a balance) is one upward.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(
-            np.nan_to_num(100.0 * (window - base) / np.abs(base), nan=0.0, posinf=np.inf, neginf=-np.inf)
-        )
+    return percent_over(window, base)
+
+
+def above_zero(x: FloatArray) -> FloatArray:
+    """Return values with NaN for those at or below 0, which have no logarithm and of which nothing is a percentage."""
+    return np.where(x > 0, x, np.nan)
+
+
+def percent_over(x: FloatArray, base: FloatArray) -> FloatArray:
+    """Compute by how many percent values lie above their base; NaN where the base is not above 0."""
+    return np.asarray(100.0 * (x / above_zero(base) - 1.0))
+
+
+def average_gap(reading: Reading, x: FloatArray, means: FloatArray) -> FloatArray:
+    """Compute by how many percent values lie above their averages; in units where an average of 0 or less is only to be passed."""
+    gaps = percent_over(x, means)
+    passed = reading.statistic == "last" and reading.level == 0.0 and reading.upper is None
+    return np.where(means > 0, gaps, x - means) if passed else gaps
+
+
+def _unmeasured(reading: Reading, y: FloatArray) -> np.ndarray:
+    """Tell at which steps the statistic through them has no number, since one that it is taken over has none.
+
+    What happened before stays so; but a volatility is one of the whole window.
+    """
+    missing = np.isnan(y)
+    if reading.statistic == "volatility":
+        return np.full(len(y), missing.any())
+    return missing if reading.statistic == "last" else np.logical_or.accumulate(missing)
 
 
 def _earlier_extremes(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:
@@ -400,7 +445,7 @@ def _least_count(reading: Reading) -> int | None:
 
 
 def _reachable(
-    reading: Reading, y: FloatArray, values: FloatArray, ahead: int, calendar: Calendar
+    reading: Reading, y: FloatArray, ahead: int, calendar: Calendar
 ) -> tuple[FloatArray, FloatArray]:
     steps_left = np.arange(len(y) - 1, -1, -1) + ahead
     over = steps_left == 0
@@ -425,7 +470,7 @@ def _reachable(
             low, high = np.where(still_open, -1.0, met), np.where(still_open, 1.0, met)
         case "volatility":
             # No step to come may move the value at all.
-            squares = np.cumsum(np.diff(values) ** 2)
+            squares = np.cumsum(y**2)
             low = 100.0 * np.sqrt(calendar.steps_a_year * squares / (len(y) + ahead))
             high = np.where(over, low, high)
         case _:

@@ -24,6 +24,8 @@ Role = Literal["state", "trend", "volatility", "related series", "release"]
 _PERCENTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30)
 # In per cent, tried in this order: a fall of 5 first, then outwards from it.
 _FALLS = (5, 4, 6, 3, 7, 8, 2, 10, 12, 15, 20, 1)
+#: Closes of the 252 daily moves of a trading year.
+_A_YEAR = 253
 #: Series that another claim's drivers may be about. Two share indices are one market: either would say the other's claim again.
 _DAILY, _MONTHLY = ("SP500", "WTI", "VIX"), ("SPREAD", "CORE_CPI")
 _SHARES = ("SP500", "NASDAQ")
@@ -198,13 +200,14 @@ class DriverCandidates:
         """List moves up (down), then with a margin either way, small ones first; ``by`` scales the margins."""
         if end <= start:
             return []
-        sign = 1 if up else -1
+        sign, percents = 1 if up else -1, _PERCENTS if (self._values(name)[-_A_YEAR:] > 0).all() else ()
         side: Side = "above" if up else "below"
         move = Claim(pattern="compare", series=name, start=start, end=end, side=side)
         # a stricter claim: moves at least n % this way; a weaker one: does not move n % the other way
+        # of a value at or below zero nothing is a percentage
         return [replace(move, strict=strict) for strict in (True, False)] + [
             replace(move, pattern="change", level=round(way * n * by, 1), strict=way != sign)
-            for n in _PERCENTS
+            for n in percents
             for way in (sign, -sign)
         ]
 
@@ -222,9 +225,9 @@ class DriverCandidates:
         return [replace(fall, level=-float(n)) for n in _FALLS]
 
     def _volatilities(self, name: str, *, above: bool, end: date) -> list[Claim]:
-        # 253 closes are the 252 daily moves of a trading year; from fewer than 60 no level is guessed.
-        recent = self._values(name)[-253:]
-        if end <= self.start or len(recent) < 60:
+        # From fewer than 60 closes no level is guessed.
+        recent = self._values(name)[-_A_YEAR:]
+        if end <= self.start or len(recent) < 60 or not (recent > 0).all():
             return []
         steps = [(b / a - 1) ** 2 for a, b in pairwise(recent)]
         # In half points per cent a year, as the grid below, which starts at 4.

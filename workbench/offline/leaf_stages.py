@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from workbench.formatting import percent, plain_numbers
+from workbench.formatting import counted, percent, plain_numbers
 from workbench.models.base import Message, NodeRef
 from workbench.models.errors import ModelRefused
 from workbench.offline.notebook_cells import PlannedCell
@@ -108,6 +108,8 @@ def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -
 
 def _report(record: OutcomeRecord, claim: Claim) -> str:
     data = record.data
+    left_out = int(data.get("left_out", 0))
+    unmeasured = f" {counted(left_out, 'period')} with values at or below zero left out." if left_out else ""
     parts = [
         f"**{record.statement}**",
         *(
@@ -117,7 +119,7 @@ def _report(record: OutcomeRecord, claim: Claim) -> str:
         ),
         *(f"Note: {note}." for note in claim.remarks),
         f"The statement was true in {percent(record.base_rate)} of {data.get('windows', '?')} past periods of {record.horizon_days} "
-        f"trading days ({record.effective_windows:.1f} independent).{_like(record)} These figures are for comparison; none enters "
+        f"trading days ({record.effective_windows:.1f} independent).{unmeasured}{_like(record)} These figures are for comparison; none enters "
         f"the estimate.",
         path_words(record.p, record.data),
         _caveats(record, claim),

@@ -33,10 +33,8 @@ class Backtest(Operation):
             form="CLAIM|FILE",
         ),
     ]
-    first: Annotated[Day, Says(text="First cutoff.", word="from", form="YYYY-MM-DD")]
-    last: Annotated[
-        Day | None, Says(text="Last cutoff; the end of the data without it.", word="to", form="YYYY-MM-DD")
-    ] = None
+    first: Annotated[Day, Says(text="First cutoff.", word="from")]
+    last: Annotated[Day | None, Says(text="Last cutoff; the end of the data without it.", word="to")] = None
     every: str = "quarter"
     """week, month or quarter."""
     horizon: str = ""

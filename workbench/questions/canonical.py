@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
-from math import isfinite
 from typing import Any
 
 from workbench.questions.claims import UNDECIDED, Claim, SentenceForm, expressions
@@ -182,7 +181,6 @@ def checked(claim: Claim) -> Claim:
         raise ClaimRefused("outperformance needs two different price series: S&P 500, NASDAQ or WTI")
     if claim.pattern == "drawdown" and claim.level is not None and claim.level <= -100:
         raise ClaimRefused("a price cannot fall by 100% or more; state a smaller percentage")
-    check_levels(claim.level, claim.upper)
     if claim.pattern == "first_move":
         _check_moves(claim)
     if claim.pattern == "change" and claim.level is not None and claim.level <= -100:
@@ -201,14 +199,6 @@ def checked(claim: Claim) -> Claim:
     ):
         raise ClaimRefused("a level has to be above zero")
     return claim
-
-
-def check_levels(level: float | None, upper: float | None) -> None:
-    """Raise ``ClaimRefused`` for a level that is no number, and for two that are one."""
-    if not all(isfinite(each) for each in (level, upper) if each is not None):
-        raise ClaimRefused("the level is no finite number; state one that is")
-    if level is not None and level == upper:
-        raise ClaimRefused("both levels are the same; state two different ones")
 
 
 def _check_moves(claim: Claim) -> None:

@@ -10,7 +10,7 @@ level        value on ``end`` above (below) ``level``                        uni
 average      close on ``end`` above (below) its 200-day average              percent beyond the average
 range        value on ``end`` from ``level`` to ``upper``, both included     units of the series
 change       growth from ``start`` to ``end`` above (below) ``level``        percent, signed
-touch        some value after the cutoff, through ``end``, reaches ``level`` units of the series
+touch        some value through ``end`` above (below) ``level``              units of the series
 drawdown     some close after ``start``, through ``end``, is ``level`` off   percent, signed
 volatility   annualised volatility of daily log returns above (below)        percent a year
 relative     growth of ``series`` above (below) growth of ``other``          unused
@@ -53,6 +53,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from importlib.resources import files
+from math import isfinite
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -145,6 +146,13 @@ class Claim:
     notes: tuple[str, ...] = ()
     observed: Series | None = field(default=None, compare=False, repr=False)
     unheld: tuple[Series, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not all(isfinite(level) for level in (self.level or 0.0, self.upper or 0.0)):
+            raise ClaimRefused("a level is a finite number; state another one")
+        # Of a claim that is still being read both may stand in one slot.
+        if self.pattern != "level" and self.level is not None and self.level == self.upper:
+            raise ClaimRefused("both levels are the same; state two different ones")
 
     @property
     def about(self) -> Series:
@@ -348,7 +356,8 @@ class SentenceForm:
             raise ClaimRefused("state one rise and one fall: both moves have the same direction")
         for fields in said:
             found |= fields
-        found.pop("wide", None)
+        for manner in ("wide", "verb"):
+            found.pop(manner, None)
         sign = found.pop("sign", 0)
         if sign and amounts.get("level") is not None:
             amounts["level"] *= sign

@@ -16,7 +16,7 @@ from workbench.forecasts.past_windows import (
     scale_of,
 )
 from workbench.forecasts.periods import whole_periods
-from workbench.forecasts.reading import Decision, decide
+from workbench.forecasts.reading import Decision, NoPercentage, decide
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, combined_history
 from workbench.forecasts.trading_days import trading_days
@@ -34,6 +34,8 @@ Rows = Sequence[Mapping[str, Any]]
 LONGEST_DAYS = 731
 # A weekend lengthened by a holiday leaves at most four days without a close; an older value means missing data.
 FRESH = timedelta(days=5)
+# Beside the distance to an average, which needs none where the average is only to be passed.
+_IN_PERCENT = ("change", "drawdown", "peak", "step", "move", "first_move", "relative", "volatility")
 
 
 def check(claim: Claim, last_day: date) -> None:
@@ -41,7 +43,8 @@ def check(claim: Claim, last_day: date) -> None:
 
     Looks at the calendar and at documented ranges only, never at a value.
 
-    Raises `ClaimRefused`: Settled already, resolving after the data end, more than two years ahead, or starting before the data do.
+    Raises `ClaimRefused`: Settled already, resolving after the data end, more than two years ahead, starting before the data do, or in
+    percent of a series that can be at or below zero.
     """
     if claim.start is not None and claim.start >= claim.end:
         # of a sentence the grammar refuses it; a driver may end before what it is a driver of begins
@@ -54,6 +57,11 @@ def check(claim: Claim, last_day: date) -> None:
                 f"the embedded data on {series.article} end on {ended}, so a claim that resolves on "
                 f"{claim.end} cannot be treated; choose an earlier date, or ",
                 *ANOTHER_MODEL,
+            )
+        if series.signed and (claim.pattern in _IN_PERCENT or (claim.pattern == "average" and claim.level)):
+            raise ClaimRefused(
+                f"{series.article} can be at or below zero, and no move in percent can be measured from there; ask in points or "
+                "for a level"
             )
         if claim.start is not None and series.first is not None and claim.start < series.first:
             raise ClaimRefused(
@@ -97,7 +105,9 @@ def observed(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
     frequency, days = _FREQUENCIES[Calendar.of(history).frequency]
     kind = claim.about.kind
     if kind == "index":
-        steady = len(history) > 2 and abs(np.corrcoef(np.arange(len(history)), history.values)[0, 1]) > 0.9
+        # A series that never moved has no correlation with time.
+        moved = len(history) > 2 and np.ptp(history.values) > 0
+        steady = moved and abs(np.corrcoef(np.arange(len(history)), history.values)[0, 1]) > 0.9
         kind = "index" if steady and (history.values > 0).all() else "yield"
     return replace(claim, observed=replace(claim.about, frequency=frequency, days=days, kind=kind))
 
@@ -192,6 +202,8 @@ def appraise(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> ClaimWin
         )
     try:
         return reading_windows(claim_reading(claim), claim_history(claim, rows), last_day, claim_scale(claim))
+    except NoPercentage as problem:
+        raise ClaimRefused(str(problem)) from None
     except (TooLittleHistory, ScienceError) as problem:
         raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
 
@@ -225,6 +237,11 @@ def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
     if value is None:
         raise ClaimRefused(
             f"the value of {claim.about.article} for {start} is not visible yet; ask in levels instead of percent"
+        )
+    if value <= 0:
+        raise ClaimRefused(
+            f"{claim.about.article} was at {number(value)} on {start}, and no move in percent can be measured from a value at or "
+            "below zero; ask in points or for a level"
         )
     level = round(value * (1 + amount(claim) / 100), 4)
     return replace(claim, pattern="level", start=None, level=level)

@@ -32,7 +32,7 @@ def parse_probability(text: object) -> float:
     if "_" in written or not 0.0 <= value <= 1.0:
         quoted = written if len(written) <= 20 else written[:20] + "..."
         what = f"{quoted!r} is not a probability" if quoted else "an empty field is not a probability"
-        raise UsageError(f"{what}: type a number from 0 to 1, such as 0.35")
+        raise UsageError(f"{what}: type a number from 0 to 1, such as 0.35, or from 0% to 100%")
     return value + 0.0  # "-0" is zero, and is shown as it
 
 

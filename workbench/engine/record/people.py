@@ -156,7 +156,7 @@ class Annotations:
                 outcome = Outcome(
                     **event.model_dump(include={"p", "day", "source", "author"}),
                     at_utc=stored.at_utc,
-                    revised=0 if before is None else before.revised + 1,
+                    revised=before.revised + (before.p != event.p) if before else 0,
                 )
                 if event.node is not None:
                     return replace(self, leaf_outcomes={**self.leaf_outcomes, event.node: outcome})

@@ -14,7 +14,7 @@ from workbench.questions.readings.relations import MIRRORED, OPPOSITE, Relation
 
 _DOWNWARD = {"above": "below", "at_least": "at_most"}
 #: Patterns whose strictness does not hang on the words of a comparison.
-_STRICT = {"touch": False, "drawdown": False, "peak": False, "trough": False, "first": False, "relative": True, "record": True}  # fmt: skip
+_STRICT = {"drawdown": False, "peak": False, "trough": False, "first": False, "relative": True, "record": True}  # fmt: skip
 #: What is read on one day, and from no other.
 _OF_ONE_DAY = ("level", "range", "average", "growth")
 #: Growth by its name, and the period that it is over; None: annualised.
@@ -36,9 +36,9 @@ def stated(claim: Claim, relation: str, comparison: str, series: SeriesName, *, 
     """
     side, strict = SIDES.get(comparison, ("above", False))  # type: ignore[call-overload]
     level, between = claim.level or 0.0, comparison == "between"
-    if relation == "stay" and not between:  # it never closes on the other side
-        away, _ = SIDES[OPPOSITE[comparison]]  # type: ignore[index]
-        return replace(claim, pattern="touch", side=away, strict=False, never=True)
+    if relation == "stay" and not between:  # it is never on the other side
+        away, strict = SIDES[OPPOSITE[comparison]]  # type: ignore[index]
+        return replace(claim, pattern="touch", side=away, strict=strict, never=True)
     pattern = {"stay": "inside", "level": "range" if between else "level"}.get(relation, relation)
     claim = replace(claim, pattern=pattern, side=side, strict=_STRICT.get(pattern, strict))  # type: ignore[arg-type]
     if pattern in _OF_ONE_DAY:
@@ -154,7 +154,7 @@ class _Placing:
             yield self.claim(start=self.start or window.start, never=never)
         elif name == "first":
             # Which of two rates of growth comes first is no claim here.
-            if level is not None and level != self.plain.upper is not None and not growth:
+            if level is not None and self.plain.upper is not None and not growth:
                 yield self.claim(comparison="at_least" if level > (self.plain.upper or 0.0) else "at_most", start=self.ahead, never=never)  # fmt: skip
         elif name == "average":
             yield self.claim(never=never)
@@ -226,8 +226,9 @@ class _Placing:
         """A level at the end of the window, or on the way."""
         relation, window, side = self.relation, self.window, self.relation.comparison
         touches = relation.name == "touch"
-        at_a_time = window.kind in ("on", "next_release", "next_meeting")
-        of_the_month = self.series.monthly and window.kind == "during" and window.period
+        short = window.start is None or (window.end - window.start).days < 100
+        of_the_month = self.series.monthly and window.kind == "during" and window.period and short
+        at_a_time = of_the_month or window.kind in ("on", "next_release", "next_meeting")
         if relation.name == "stay":
             stays = self.claim(start=self.start or self.ahead or self.whole)
             yield replace(stays, never=stays.never != relation.never)
@@ -236,19 +237,18 @@ class _Placing:
             if side == "toward" and touches:
                 yield self.claim("touch", side, never=True, start=self.ahead)
             elif side in OPPOSITE:
-                if not at_a_time and not of_the_month:
+                if not at_a_time:
                     yield self.claim("stay", OPPOSITE[side], start=self.ahead)
-                if at_a_time or of_the_month or not touches:
+                if at_a_time or not touches:
                     yield self.claim("level", OPPOSITE[side])
             return
         points = [self.claim("level", each) for each in ([side] if side != "toward" else ["at_least", "at_most"])]  # fmt: skip
         # A range is touched from within: that it holds on every day is the other thing that is meant.
         touch = self.claim("stay" if side == "between" else "touch", side, start=self.ahead)
-        short = window.start is None or (window.end - window.start).days < 100
         plainly = relation.name == "level"
         if side == "between" and window.kind == "by":
             yield points[0]
-        elif at_a_time or (of_the_month and short):
+        elif at_a_time:
             yield from points
         elif plainly and relation.closing and window.kind == "during" and not window.period:
             yield from (*points, touch)

@@ -8,7 +8,7 @@ from itertools import islice, product, takewhile
 
 from workbench.formatting import day_words, number
 from workbench.propositions.values import MAX_STATEMENT
-from workbench.questions.canonical import canonical_claim, check_levels
+from workbench.questions.canonical import canonical_claim
 from workbench.questions.claims import REFERENCE, Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.amounts import THOUSANDS_DOT, Amount, take_amounts
@@ -64,7 +64,7 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
 
     >>> readings = read("WTI crude > 75 by October 2018", date(2018, 6, 30))
     >>> [each.statement for each in readings.others]
-    ['WTI crude oil closes above 75 on 2018-10-31', 'WTI crude oil closes at or above 75 at least once through 2018-10-31']
+    ['WTI crude oil closes above 75 on 2018-10-31', 'WTI crude oil closes above 75 at least once through 2018-10-31']
     >>> read("WTI above 80", date(2018, 6, 30)).missing
     ('window',)
     """
@@ -193,7 +193,10 @@ class _Draft:
         if self.names and not (inverse or self.leftover):
             stated = [self._as_change(each) for each in stated]
         if stated and self.names and (main is not None or base is None):
-            self._place(stated, main, base)
+            try:
+                self._place(stated, main, base)
+            except ClaimRefused as error:  # levels that are no numbers, or no range
+                self._rule_out("level", str(error))
         if not self.readings and not self.missing and not self.leftover:
             self.missing.append("relation")
 
@@ -215,11 +218,6 @@ class _Draft:
             self._rule_out("level", f"{counted!r} is a count, not a level of {article}{instead}")
         elif (unknown := self.pieces.first("?")) and not all(_usual(level, self.names) for level in levels):
             self._rule_out("level", f"{article} was never near this level, and {self._words(unknown)!r} is not understood{instead}")  # fmt: skip
-        for each in stated:
-            try:
-                check_levels(*(level.value if level else None for level in (each.level, each.upper)))
-            except ClaimRefused as error:
-                self._rule_out("level", str(error))
 
     def _rule_out(self, slot: Slot, reason: str) -> None:
         self.refusal = reason

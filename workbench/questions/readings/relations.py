@@ -1,5 +1,6 @@
 """What a text says of its series, put together from its pieces: how it is compared, with what, and how often."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -482,7 +483,7 @@ def _held(words: _Words) -> list[Relation]:
 def _level(words: _Words) -> list[Relation]:
     side = words.comparison or {"up": "at_least", "down": "at_most"}.get(words.moving, "")
     compared = words.compared
-    if words.once and compared and compared.kind in ("at least", "at most") and compared.value.startswith(("no ", "not ")):  # fmt: skip
+    if words.once and compared and compared.kind in ("at least", "at most") and re.match(r"not? (?!longer)", compared.value):  # fmt: skip
         return words.one("stay", side, words.level)
     if words.once or words.has("reach", "cross", "first"):
         return words.one("touch", side or "toward", words.level)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, Literal
 
-from workbench.questions.canonical import checked, decidable
+from workbench.questions.canonical import decidable
 from workbench.questions.claims import Claim
 
 Slot = Literal["series", "relation", "level", "window"]
@@ -70,7 +70,7 @@ def stored_claim(read_as: Mapping[str, Any] | None) -> Claim | None:
         return None
     data = read_as["claim"]
     days = {name: data[name] and date.fromisoformat(data[name]) for name in ("start", "end")}
-    return checked(Claim(**{**data, **days}))
+    return Claim(**{**data, **days})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

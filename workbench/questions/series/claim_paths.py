@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.leaf_forecast import LeafForecast, forecast_reading, held, reading_paths
-from workbench.forecasts.reading import Reading, chance
+from workbench.forecasts.reading import NoPercentage, Reading, chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Paths
 from workbench.questions.claims import Claim
@@ -46,6 +46,8 @@ class ClaimPaths:
         claim = settle(claim, rows)
         try:
             estimate = chance(claim_reading(claim), self.paths(claim, rows))
+        except NoPercentage as problem:
+            raise ClaimRefused(str(problem)) from None
         except ScienceError as problem:
             raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
         return held(estimate)
@@ -128,8 +130,7 @@ def claim_levels(reading: Reading, history: History) -> list[float]:
     base = float(before.values[-1])
     if reading.transformation == "change":
         return [base + bound for bound in bounds]
-    # Percent of the size, as `workbench.forecasts.reading` counts growth.
-    return [base + abs(base) * bound / 100 for bound in bounds]
+    return [base + base * bound / 100 for bound in bounds] if base > 0 else []
 
 
 def through(history: History, day: date) -> History:

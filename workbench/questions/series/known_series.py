@@ -41,6 +41,8 @@ class Series:
     pattern: str = ""
     #: Whether it is wider and narrower instead of higher and lower.
     wide: bool = False
+    #: Whether its source documents values at or below zero (a spread, a real rate, a balance): then no claim about it is in percent.
+    signed: bool = False
     #: The reference under which a series that has ended goes on.
     goes_on: str = ""
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from workbench.forecasts.leaf_forecast import State
-from workbench.forecasts.reading import Comparison, Reading, Statistic
+from workbench.forecasts.reading import Reading, Statistic
 from workbench.questions.claims import AVERAGE_DAYS, Claim, amount
 
 
@@ -14,7 +14,7 @@ def claim_reading(claim: Claim) -> Reading:
     >>> touch = Claim(pattern="touch", series="WTI", level=80.0, side="above", end=date(2018, 12, 31))
     >>> reading = claim_reading(touch)
     >>> reading.statistic, reading.comparison, reading.level
-    ('highest', 'at_least', 80.0)
+    ('highest', 'above', 80.0)
     """
     names = (claim.series, claim.other) if claim.other else (claim.series,)
     value = Reading(
@@ -68,8 +68,7 @@ def claim_reading(claim: Claim) -> Reading:
         case "volatility":
             return replace(value, statistic="volatility", level=amount(claim))
     extreme: Statistic = "highest" if claim.side == "above" else "lowest"
-    reached: Comparison = "at_least" if claim.side == "above" else "at_most"
-    on_the_way = replace(value, statistic=extreme, comparison=reached, level=amount(claim), never=claim.never)
+    on_the_way = replace(value, statistic=extreme, level=amount(claim), never=claim.never)
     return on_the_way if claim.pattern == "touch" else replace(on_the_way, transformation="growth")
 
 

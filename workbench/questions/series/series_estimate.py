@@ -18,6 +18,7 @@ from workbench.forecasts.leaf_forecast import (
 from workbench.forecasts.members.level_paths import pull_of
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.past_windows import P_MAX, P_MIN, Scale, TooLittleHistory, reading_windows, scale_of
+from workbench.forecasts.reading import NoPercentage
 from workbench.forecasts.series.exceedance import ExceedanceModel, exceedance
 from workbench.forecasts.series.seasonal import Knn
 from workbench.forecasts.series.series_history import History
@@ -95,6 +96,8 @@ def estimate_leaf(
     """
     try:
         return _estimate_leaf(leaf, statement, rows, last_visible, method, paths or ClaimPaths())
+    except NoPercentage as problem:
+        raise ClaimRefused(str(problem)) from None
     except ScienceError as problem:
         raise ClaimRefused(f"{problem}: choose a later cutoff or another series") from None
 
@@ -127,10 +130,6 @@ def _estimate_leaf(
         if claim.side == "toward":
             claim = replace(claim, side="above" if amount(claim) > float(series.iloc[-1]) else "below")
         if method == "paths":
-            if claim.pattern == "volatility" and not (series > 0).all():
-                raise ClaimRefused(
-                    "the volatility of a series that was not above 0 throughout cannot be measured"
-                )
             history, reading = history_of(series), claim_reading(claim)
             returns = (
                 len(history) >= 30 and pull_of(ScaledPast.of(history, Calendar.of(history)).rest).evident
@@ -245,8 +244,9 @@ def _bounds(claim: Claim, reference: float) -> tuple[float, float]:
     if claim.pattern == "compare":
         bound = reference
     elif claim.pattern == "change":
-        # Percent of the size, so that a rise of a negative value (a spread, a balance) is one upward.
-        bound = reference + abs(reference) * amount(claim) / 100
+        if reference <= 0:
+            raise NoPercentage
+        bound = reference + reference * amount(claim) / 100
     else:
         bound = amount(claim)
     return (bound, infinite) if claim.side == "above" else (-infinite, bound)

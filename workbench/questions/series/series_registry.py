@@ -29,6 +29,10 @@ _TRAITS: dict[Source, dict[str, Any]] = {
 #: Symbols of Yahoo and FMP that are no prices of something.
 _VOLATILITIES = re.compile(r"\^(?:VIX\w*|VXN|VXD|RVX|OVX|GVZ|VVIX|MOVE)")
 _YIELDS = re.compile(r"\^(?:TNX|TYX|FVX|IRX)")
+#: Spreads, real yields, growth rates, indices about zero and balances of FRED.
+_SIGNED = re.compile(
+    r"T(?:10Y|5Y|1Y|6M|3M)(?:2Y|3M|FF)M?|[DW]?FII\d+|T5YIEM?|A191RL1\w+|A?NFCI|STLFSI\d?|CFNAI|BOPGSTB|FYFSD|MTSDS133FMS"
+)
 #: Pairs with a currency of a chain trade on every day.
 _EVERY_DAY = re.compile(r"[A-Z0-9]{2,10}-(?:USD|EUR|GBP|USDT)|(?:BTC|ETH)USD")
 
@@ -55,6 +59,8 @@ def series_named(reference: str) -> Series:
         )
     traits = {"kind": "index", "unit": "", "frequency": "", **_TRAITS.get(ref.source, {})}
     series = Series(id=ref.reference, article=ref.reference, sources=(ref.reference,), **traits)
+    if ref.source == "fred" and _SIGNED.fullmatch(ref.id):
+        return replace(series, signed=True)
     if ref.source in ("yfinance", "fmp"):
         if _VOLATILITIES.fullmatch(ref.id):
             return replace(series, kind="volatility", unit="index points")
