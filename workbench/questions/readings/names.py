@@ -47,11 +47,6 @@ class SeriesName:
         return self.usual is None or self.usual[0] <= level <= self.usual[1]
 
     @property
-    def national(self) -> bool:
-        """Whether each country has one of its own."""
-        return self.monthly or self.kind in ("rate", "count")
-
-    @property
     def unheld(self) -> Series:
         """It as claims see it where no source here holds it."""
         kind: Kind = {"rate": "yield", "price": "price"}.get(self.kind, "index")  # type: ignore[assignment]
@@ -149,29 +144,22 @@ def reachable(candidates: Sequence[SeriesName], sources: Sequence[str]) -> tuple
     return at_hand or tuple(candidates)
 
 
+#: A place said of a series: "Mexican silver", "gold in India".
+_OF_PLACE = r"(?:{0})(?:'s)? (?:[a-z-]+ )?S+|S+(?: [a-z-]+)? (?:in|of|for)(?: the)? (?:{0})"
+
+
 def named_place(text: Text, names: Sequence[SeriesName], *, hinted: bool) -> str:
-    """Return the words of a place whose series is none of those that are meant; "" where there is none. A place of their own is taken.
+    """Return the words of a place that none of the series is of; "" where there is none.
 
-    What each country has one of is ruled out by a place anywhere in the text; gold, a currency or a share only where the place is said of
-    it: "Mexican silver".
+    What each country has one of is ruled out by a place anywhere in the text; gold, a currency or a share only by one that is said of it.
     """
+    anywhere = hinted or any(each.monthly or each.kind in ("rate", "count") for each in names)
     for row in lexicon().places:
-        ((pattern, refs),) = row.items()
-        for match in compiled(pattern).finditer(text.masked):
-            if any(each.ref in refs for each in names):
-                text.take(*match.span(), "filler")
-            elif hinted or any(each.national for each in names) or _said_of_series(text, match):
-                return text.words(*match.span())
+        ((place, refs),) = row.items()
+        match = compiled(place if anywhere else _OF_PLACE.format(place)).search(text.masked)
+        if match and not any(each.ref in refs for each in names):
+            return text.words(*match.span())
     return ""
-
-
-def _said_of_series(text: Text, place: re.Match[str]) -> bool:
-    """Whether a place stands before a series in its phrase, or after it and "of"."""
-    before, after = text.masked[: place.start()], text.masked[place.end() :]
-    return bool(
-        re.match(r"(?:'s)? (?:[a-z-]+ )?S", after)
-        or re.search(r"S(?: [a-z-]+)? (?:in|of|for)(?: the)? $", before)
-    )
 
 
 def joined_pair(text: Text, names: list[SeriesName]) -> tuple[list[SeriesName], bool]:

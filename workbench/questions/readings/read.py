@@ -134,7 +134,7 @@ def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[ClaimReading]]) 
 
 
 _NO_RELATION = ("S", "A", "W", "D", "P", "?", "filler", "turn", "beside", "of", "by", "impossible")
-_COMPARED = ("above", "over", "below", "at least", "at most")
+_COMPARED = ("above", "over", "below", "at least", "at most", "between", "and")
 #: Slots, and whether a piece of a kind fills one.
 _SLOTS: Mapping[str, Callable[[str], bool]] = {
     "series": lambda kind: kind == "S",
@@ -202,21 +202,18 @@ class _Draft:
 
     def _refuse_another_question(self, stated: Sequence[Relation]) -> None:
         """Rule out a series that is not the one meant, and a number that is none of its levels."""
-        article = self.names[0].article
+        article, pieces = self.names[0].article, self.pieces
         levels = [level for each in stated for level in (each.level, each.upper) if level]
         instead = f"; ask about {article} alone, or name the series that is meant (own:NAME for your own)"
-        if place := named_place(self.text, self.names, hinted="name" in self.unsettled):
+        unknown, beside = pieces.first("?"), "turn" not in pieces and pieces.first("beside")
+        other = named_place(self.text, self.names, hinted="name" in self.unsettled)
+        if other := other or (beside and self._words(beside)):
             self._rule_out(
-                "series", f"the claim names {place!r}, and {article} is a series of elsewhere{instead}"
-            )
-        elif (beside := self.pieces.first("beside")) and "turn" not in self.pieces:
-            self._rule_out(
-                "series",
-                f"the claim names {self._words(beside)!r}, and {article} measures something else{instead}",
+                "series", f"the claim names {other!r}, and {article} measures something else{instead}"
             )
         elif counted := self._counted(levels):
             self._rule_out("level", f"{counted!r} is a count, not a level of {article}{instead}")
-        elif (unknown := self.pieces.first("?")) and not all(_usual(level, self.names) for level in levels):
+        elif unknown and not all(_usual(level, self.names) for level in levels):
             self._rule_out("level", f"{article} was never near this level, and {self._words(unknown)!r} is not understood{instead}")  # fmt: skip
 
     def _rule_out(self, slot: Slot, reason: str) -> None:
@@ -229,15 +226,12 @@ class _Draft:
 
     def _counted(self, levels: Sequence[Amount]) -> str:
         """A level and the noun that it counts: "5 million new subscribers"; "" where there is none."""
-        words = self.pieces.all
-        for place, piece in enumerate(words):
-            if piece.kind == "A" and piece.value in levels and not piece.value.unit and self.names[0].kind != "count":  # fmt: skip
-                for noun in takewhile(lambda word: word.kind == "?", words[place + 1 :]):
-                    between = self.text.plain[piece.end : noun.start]
-                    if re.search("[,;:()]", between):
-                        break
-                    if _PLURAL.fullmatch(noun.value):
-                        return self.text.words(piece.start, noun.end)
+        for place, piece in enumerate(self.pieces.all):
+            if piece.value in levels and not piece.value.unit and self.names[0].kind != "count":
+                nouns = takewhile(lambda word: word.kind in ("?", "S"), self.pieces.all[place + 1 :])
+                noun = next((word for word in nouns if _PLURAL.fullmatch(str(word.value))), piece)
+                if not re.search("[,;:()]|^$", self.text.plain[piece.end : noun.start]):
+                    return self.text.words(piece.start, noun.end)
         return ""
 
     def _pieces(self) -> Pieces:
@@ -249,6 +243,8 @@ class _Draft:
         relation = next((words[piece.kind] for piece in self.pieces.all if piece.kind in words), None)
         level, window = self.pieces.first("A"), self.pieces.first("W")
         name = self.names[0] if self.names else None
+        if level and name and level.value.unit == "%" and _in_whole(name):
+            level = None
         return Form(
             series=(name.article if name.embedded or not name.source else name.source) if name else None,
             relation=relation and f"is {relation}",
@@ -397,9 +393,8 @@ class _Draft:
     def _as_change(self, relation: Relation) -> Relation:
         """Read "above 3%" of what is no percentage as its change; any other relation is returned as it is."""
         name, level = self.names[0], relation.level
-        whole = name.source and name.kind in ("price", "count") and not (name.growth or relation.growth)
-        of_value = relation.name in ("level", "touch") and level and level.unit == "%"
-        if not (whole and of_value and all(self.pieces.before(each, *_COMPARED) for each in self.pieces.of("A"))):  # fmt: skip
+        of_value = relation.name in ("level", "touch") and level and level.unit == "%" and not relation.growth
+        if not (of_value and _in_whole(name) and all(self.pieces.before(each, *_COMPARED) for each in self.pieces.of("A"))):  # fmt: skip
             return relation
         self.notes.append(f"a percentage is no level of {name.article}: it is read as a change")
         self.unsettled["words"] = 1
@@ -556,6 +551,11 @@ def _volatile_days(days: list[Window], length: tuple[int, str], today: date) -> 
         return replace(window, kind="during", start=start) if window.kind in ("on", "by") and start > today else window  # fmt: skip
 
     return [cut(each) for each in days]
+
+
+def _in_whole(name: SeriesName) -> bool:
+    """Whether a percentage is no value of a series, but a change."""
+    return bool(name.source) and name.kind in ("price", "count") and not name.growth
 
 
 def _usual(amount: Amount | None, names: Sequence[SeriesName]) -> bool:
