@@ -139,6 +139,17 @@ def test_claims_move_with_their_cutoff(known: KnownRows) -> None:
     assert spread.end == date(2018, 7, 31) and spread.level == 1.0
 
 
+def test_a_level_above_a_negative_value_stays_above_it_at_an_earlier_cutoff() -> None:
+    """WTI futures closed at -37.63 on 20 April 2020 and at 18.27 the session before (CME): 20 dollars above is no share of either."""
+    now, past = ({"yahoo:CL=F": [{"date": "2020-04-17", "value": value}]} for value in (-37.63, 18.27))
+    days = date(2020, 4, 20), date(2020, 4, 17)
+    touch = read_claim("yahoo:CL=F touches 2.37 by 2020-06-30")
+    assert moved_claim(touch, *days, now, past).level == 58.27
+    assert moved_claim(replace(touch, level=38.27), *reversed(days), past, now).level == -17.63
+    points = read_claim("yahoo:CL=F rises by at least 20 points by 2020-06-30")
+    assert moved_claim(points, *days, now, past).level == 20.0
+
+
 # --- planted look-ahead ---------------------------------------------------------------------------------------------
 
 

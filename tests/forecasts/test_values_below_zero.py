@@ -140,21 +140,20 @@ def test_past_windows_without_a_percentage_are_left_out_and_counted() -> None:
     above = Reading(series=("X",), transformation="average_gap", lag=20, comparison="above", level=5.0, end=date(2018, 7, 31))  # fmt: skip
     windows = reading_windows(above, history, date(2018, 6, 29), "growth")
     bits = windows.record()["bits"]
-    assert windows.left_out == bits.count("x") == windows.record()["left_out"] > 0
-    assert windows.windows == len(bits) - windows.left_out
+    assert 0 < windows.windows == len(bits) - bits.count("x") < len(bits)
     assert windows.base_rate == pytest.approx(bits.count("1") / windows.windows)
     # A series above zero has all of its windows, and a claim in units of a negative one too.
     higher = History.of(days, history.values + 100.0)
-    assert "left_out" not in reading_windows(above, higher, date(2018, 6, 29), "growth").record()
+    assert "x" not in reading_windows(above, higher, date(2018, 6, 29), "growth").record()["bits"]
     rises = Reading(
         series=("X",), transformation="change", comparison="above", level=0.0, end=date(2018, 7, 31)
     )
     lower = History.of(days, history.values - 100.0)
-    assert reading_windows(rises, lower, date(2018, 6, 29), "growth").left_out == 0
     with pytest.raises(NoPercentage):
         reading_windows(above, lower, date(2018, 6, 29), "growth")
     # Nor is a window likened to now by a percentage that it has not.
     likened = reading_windows(rises, lower, date(2018, 6, 29), "growth")
+    assert "x" not in likened.record()["bits"]
     assert all(like_windows(lower, likened, date(2018, 6, 29), by=state) is None for state in ("move", "volatility", "average"))  # fmt: skip
 
 

@@ -195,6 +195,14 @@ def test_the_forecast_of_a_proposition_carries_its_past() -> None:
     assert record.outcomes.tolist() == known.outcomes.tolist()
 
 
+@pytest.mark.parametrize(("low", "high"), [(1.1012, 1.1037), (1.08, 1.2), (0.001, 0.02)])
+def test_ranges_of_a_driver_have_a_width(low: float, high: float) -> None:
+    claim = read_claim(f"yahoo:EURUSD=X closes between {low} and {high} on 2018-12-31")
+    state, *_ = DriverCandidates(claim, {}, LAST).own()
+    levels = [(range.level, range.upper) for range in state.candidates(True)]
+    assert levels and all(lower < upper for lower, upper in levels if lower is not None and upper is not None)
+
+
 @pytest.mark.parametrize("name", ["fred:T10Y2Y", "own:balance"])
 def test_no_driver_is_in_percent_of_a_series_about_zero(name: str) -> None:
     days = pd.bdate_range(end=LAST, periods=1500)

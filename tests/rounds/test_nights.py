@@ -110,6 +110,24 @@ def test_every_forecast_of_a_night_reads_the_same_context(home: Path, server: Op
         store.close()
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_an_account_that_is_refused_stops_the_night_once_and_loses_no_forecast(
+    home: Path, server: OpenAIServer, status: int
+) -> None:
+    limits = ("--promote", "0", "--trials", "2", "--set", "runs_at_once=1")
+    server.policy.faults["conclude"] = [status] * 9
+    refused = night(home, server, *limits)
+    assert (refused.returncode, len(server.turned_away)) == (4, 1)
+    assert refused.stderr.count("refuses") == 1 and "`workbench tournament run q` goes on" in refused.stderr
+    server.policy.faults.clear()
+    done = night(home, server, "--json")
+    assert done.returncode == 0 and "goes on as it was begun" in done.stderr
+    rows = json.loads(done.stdout)["forecasts"]
+    assert {row["event"]: len(row["trials"]) for row in rows} == dict.fromkeys(
+        ["rain", "sun", "who#Ann", "who#Bo"], 2
+    )
+
+
 def test_questions_are_forecast_again_when_their_review_is_due(home: Path, server: OpenAIServer) -> None:
     env = {"OPENAI_API_KEY": "sk-none"}
     none = run_cli(home, "forecast", "--due", "--quiet", **env)

@@ -13,6 +13,7 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.conversation import ask_once
 from workbench.agents.errors import AgentGaveUp, MalformedReply
 from workbench.agents.replies.stage_replies import Number, ReplyShape
+from workbench.errors import ClaimRefused
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 from workbench.questions.readings.choice import day_of
@@ -95,7 +96,7 @@ def reading_of(filled: FilledClaim, known: Mapping[str, SeriesName], today: date
     try:
         claim = stated(slots, relation, comparison, names[0], percent=percent)
         reading = claim_reading(claim, {}, monthly=names[0].monthly)
-    except (ValueError, KeyError):  # the slots have no sentence
+    except (ClaimRefused, ValueError, KeyError):  # the slots have no sentence
         reading = None
     if reading is None or reading.claim is None:
         raise MalformedReply(

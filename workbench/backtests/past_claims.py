@@ -62,8 +62,8 @@ def moved_claim(
 ) -> Claim:
     """Move a claim of one cutoff to an earlier one.
 
-    Its days lie as far from the cutoff. A level of a price or an index keeps its distance, in percent, from the last known value; one
-    of a series that returns to its mean, such as a volatility or a yield, stays where it is.
+    Its days lie as far from the cutoff. A level of a price or an index keeps its distance from the last known value, in percent, or in
+    units where one of the two values is at or below zero; one of a series that returns to its mean, such as a volatility or a yield, stays where it is.
     """
 
     def moved(day: date) -> date:
@@ -84,11 +84,14 @@ def moved_claim(
         "first",
     ) or claim.about.kind in ("volatility", "yield"):
         return dated
-    scale = _last_value(claim, past) / _last_value(claim, rows)
+    then, now = _last_value(claim, past), _last_value(claim, rows)
+    scale, by = (then / now, 0.0) if min(then, now) > 0 else (1.0, then - now)
+    if claim.pattern == "points":
+        by = 0.0
     return replace(
         dated,
-        level=None if claim.level is None else round(claim.level * scale, 4),
-        upper=None if claim.upper is None else round(claim.upper * scale, 4),
+        level=None if claim.level is None else round(claim.level * scale + by, 4),
+        upper=None if claim.upper is None else round(claim.upper * scale + by, 4),
     )
 
 

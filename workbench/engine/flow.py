@@ -39,6 +39,7 @@ from workbench.engine.run_settings import DIRECT, RunSettings
 from workbench.engine.run_texts import adopt_cut
 from workbench.errors import BudgetStop, Option, ProviderError, UsageError, WorkbenchError, command, sentence
 from workbench.models.base import Model, PastShare
+from workbench.models.errors import AccountRefused
 from workbench.models.roles import model_names
 from workbench.prompts import PromptSet
 from workbench.propositions import NodeId
@@ -301,7 +302,7 @@ def _why(error: BaseException) -> ev.StopReason | None:
             return "leaves-left"
         case BudgetStop():
             return "budget"
-        case ProviderDown():
+        case ProviderDown() | AccountRefused():
             return "outage"
         case ProviderError() | SandboxError():
             return "resources" if is_resource_error(error) else "failure"

@@ -41,7 +41,7 @@ class ClaimWindows:
 
     ``outcomes`` holds, for the weekly windows whose as-of days run from ``first`` to ``last`` in steps of seven days, 1
     (the claim came true), 0 or -1 (not known). ``horizon`` is in trading days; ``effective_windows`` counts windows as if
-    they did not overlap. ``left_out`` are those of which values at or below 0 leave no percentage.
+    they did not overlap. Of those not known between others, values at or below 0 leave no percentage.
     """
 
     base_rate: float
@@ -51,11 +51,9 @@ class ClaimWindows:
     first: date
     last: date
     outcomes: IntArray = field(repr=False)
-    left_out: int = 0
 
     def record(self) -> dict[str, Any]:
         """Return the numbers as JSON values; ``bits`` are the outcomes by week: 1 true, 0 false, x not known."""
-        left_out = {"left_out": self.left_out} if self.left_out else {}
         return {
             "base_rate": round(self.base_rate, 6),
             "horizon_days": self.horizon,
@@ -64,7 +62,6 @@ class ClaimWindows:
             "weeks_from": self.first.isoformat(),
             "weeks_to": self.last.isoformat(),
             "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in self.outcomes),
-            **left_out,
         }
 
 
@@ -124,15 +121,11 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
     # Windows that begin between two values of a slow series are one and the same.
     starts, which = np.unique(places[known], return_inverse=True)
     past = beside_now(history.values, steps, scale, starts)
-    whole = np.flatnonzero(np.isfinite(past).all(axis=1))
-    if not len(whole):
-        raise NoPercentage
-    paths = Paths.of(past[whole], ahead, known=history, calendar=calendar, member="past windows")
+    # A distance to an average that is none makes its window unknown.
+    paths = Paths.of(np.nan_to_num(past), ahead, known=history, calendar=calendar, member="past windows")
     true, measured = outcomes_on(reading, paths)
-    of_starts = np.full(len(starts), -1, dtype=np.int64)
-    of_starts[whole[measured]] = true[measured]
     outcomes = np.full(len(grid), -1, dtype=np.int64)
-    outcomes[known] = of_starts[which]
+    outcomes[known] = np.where(measured & ~np.isnan(past).any(axis=1), true, -1)[which]
     hits = outcomes[outcomes >= 0]
     if not len(hits):
         raise NoPercentage
@@ -146,7 +139,6 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
         first=grid[known[0]].item(),
         last=grid[known[-1]].item(),
         outcomes=outcomes[known[0] : known[-1] + 1],
-        left_out=len(known) - len(hits),
     )
 
 

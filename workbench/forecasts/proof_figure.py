@@ -70,7 +70,7 @@ def _draw_fan(axes: Any, forecast: LeafForecast, unit: str, last_day: date) -> N
     )
     if reading.transformation == "value" and reading.statistic != "volatility":
         for level in (reading.level, reading.upper):
-            if level is not None and np.isfinite(level):
+            if level is not None:
                 axes.axhline(level, color=_RED, linestyle="--", linewidth=1, label=f"threshold {level:,.6g}")
     axes.set_ylabel(unit)
 

@@ -97,10 +97,10 @@ class Reading:
             raise DomainError(
                 "a reading is about one series, or about two that a ratio or a difference joins"
             )
-        if not np.isfinite([self.level, self.rival or 0.0]).all():
+        if not np.isfinite([self.level, self.upper or 0.0, self.rival or 0.0]).all():
             raise DomainError("a level is a finite number")
-        if (self.upper is None) == (self.comparison == "between") or not (
-            self.upper is None or self.upper > self.level
+        if (self.upper is None) == (self.comparison == "between") or (
+            self.upper is not None and self.upper <= self.level
         ):
             raise DomainError("a range, and nothing else, needs an upper level, above its lower one")
         if (self.rival is None) == (self.statistic == "first"):
@@ -192,13 +192,11 @@ def chance(reading: Reading, paths: Paths) -> Chance:
     # Steps in amounts may carry one path in thousands of a price below 0: no percentage is asked of it.
     if not measured.any() or not (measured.all() or (paths.known.values > 0).all()):
         raise NoPercentage
-    shares = {}
+    every, shares = paths.weights * measured, {}
     for index, name in enumerate(paths.members):
-        weights = np.where(measured & (paths.drawn_by == index), paths.weights, 0.0)
+        weights = np.where(paths.drawn_by == index, every, 0.0)
         shares[name] = _share_of_weight(weights, true) if weights.any() else float("nan")
-    return Chance(
-        p=_share_of_weight(np.where(measured, paths.weights, 0.0), true), decided=None, by_member=shares
-    )
+    return Chance(p=_share_of_weight(every, true), decided=None, by_member=shares)
 
 
 def outcomes_on(reading: Reading, paths: Paths) -> tuple[np.ndarray, np.ndarray]:
@@ -234,10 +232,10 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
     low, high = _reachable(reading, y, ahead, calendar)
     # True on some value that can still come, and on some value that cannot: else the reading is decided.
     surely, possibly = _decided(reading, low, high)
-    unmeasured = _unmeasured(reading, y)
+    unmeasured = np.isnan(low) | np.isnan(high)
     decided = np.flatnonzero((surely | ~possibly) & ~unmeasured)
     if not len(decided):
-        if unmeasured[-1] and (reading.statistic != "last" or not ahead):
+        if unmeasured[-1]:
             raise NoPercentage
         return None
     row = int(decided[0])
@@ -278,25 +276,19 @@ def statistics(reading: Reading, paths: Paths) -> FloatArray:
         if last <= first:
             raise DomainError(f"no whole {reading.every} lies after {days[first]} through {reading.end}")
     y = _transformed(reading, x, first, last, days[since:])
-    numbers = _over_window(reading, y, paths.calendar)
-    # A comparison would count a step without a number as one on which it does not hold.
-    return numbers if _least_count(reading) is None else np.where(np.isnan(y).any(axis=1), np.nan, numbers)
-
-
-def _over_window(reading: Reading, y: FloatArray, calendar: Calendar) -> FloatArray:
     if (over_steps := _OVER_STEPS.get(reading.statistic)) is not None:
         return np.asarray(over_steps(y, axis=1))
     match reading.statistic:
         case "last":
             return y[:, -1]
         case "volatility":
-            return np.asarray(100.0 * np.sqrt(calendar.steps_a_year * (y**2).mean(axis=1)))
+            return np.asarray(100.0 * np.sqrt(paths.calendar.steps_a_year * (y**2).mean(axis=1)))
         case "streak":
-            return np.asarray(_runs(_compares(reading, y)).max(axis=1), dtype=np.float64)
+            return np.asarray(_runs(_holds(reading, y)).max(axis=1))
         case "first":
             return _first_met(reading, y)[:, -1]
         case _:
-            return np.asarray(_compares(reading, y).sum(axis=1), dtype=np.float64)
+            return np.asarray(_holds(reading, y).sum(axis=1))
 
 
 def deciding_steps(reading: Reading, paths: Paths) -> slice:
@@ -378,17 +370,6 @@ def average_gap(reading: Reading, x: FloatArray, means: FloatArray) -> FloatArra
     return np.where(means > 0, gaps, x - means) if passed else gaps
 
 
-def _unmeasured(reading: Reading, y: FloatArray) -> np.ndarray:
-    """Tell at which steps the statistic through them has no number, since one that it is taken over has none.
-
-    What happened before stays so; but a volatility is one of the whole window.
-    """
-    missing = np.isnan(y)
-    if reading.statistic == "volatility":
-        return np.full(len(y), missing.any())
-    return missing if reading.statistic == "last" else np.logical_or.accumulate(missing)
-
-
 def _earlier_extremes(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:
     """Compute the highest (lowest) value before each step of the window, shape (paths, steps): of all that
     are known, or of the last weeks.
@@ -421,6 +402,11 @@ def _compares(reading: Reading, y: FloatArray) -> np.ndarray:
             return np.asarray((y >= reading.level - nudge) & (y <= (reading.upper or 0.0) + nudge))
 
 
+def _holds(reading: Reading, y: FloatArray) -> FloatArray:
+    """Tell for every step whether its number compares: 1 or 0, and NaN where it has none."""
+    return np.where(np.isnan(y), np.nan, _compares(reading, y))
+
+
 def _runs(holds: np.ndarray) -> np.ndarray:
     """Count for every step how many in a row hold up to it, shape (paths, steps)."""
     count = np.cumsum(holds, axis=1)
@@ -433,7 +419,7 @@ def _first_met(reading: Reading, y: FloatArray) -> FloatArray:
     assert reading.rival is not None, "the reading has checked it"
     on_other_side: Comparison = "at_most" if reading.comparison == "at_least" else "at_least"
     rival = replace(reading, statistic="last", comparison=on_other_side, level=reading.rival, rival=None)
-    met = _compares(reading, y).astype(np.float64) - _compares(rival, y)
+    met = _holds(reading, y) - _holds(rival, y)
     begins = np.argmax(met != 0.0, axis=1)
     order = np.arange(y.shape[1])[None, :] >= begins[:, None]
     return np.asarray(np.where(order, np.take_along_axis(met, begins[:, None], axis=1), 0.0))
@@ -458,10 +444,10 @@ def _reachable(
             high = np.minimum.accumulate(y)
             low = np.where(over, high, low)
         case "steps":
-            low = np.cumsum(_compares(reading, y)).astype(np.float64)
+            low = np.cumsum(_holds(reading, y))
             high = low + steps_left
         case "streak":
-            now = _runs(_compares(reading, y)[None, :])[0].astype(np.float64)
+            now = _runs(_holds(reading, y)[None, :])[0]
             low = np.maximum.accumulate(now)
             high = np.maximum(low, now + steps_left)
         case "first":
@@ -469,7 +455,9 @@ def _reachable(
             still_open = (met == 0) & ~over
             low, high = np.where(still_open, -1.0, met), np.where(still_open, 1.0, met)
         case "volatility":
-            # No step to come may move the value at all.
+            # It is one of the whole window, of which no step to come may move the value at all.
+            if np.isnan(y).any():
+                raise NoPercentage
             squares = np.cumsum(y**2)
             low = 100.0 * np.sqrt(calendar.steps_a_year * squares / (len(y) + ahead))
             high = np.where(over, low, high)

@@ -184,16 +184,21 @@ class DriverCandidates:
         low, high = amount(self.claim), self.claim.upper or 0.0
         width = high - low
         # The claim's own range first, then wider ones, up to three times as wide.
+        bounds = [
+            (round(max(low - part * width, min(low, 0.01)), 2), round(high + part * width, 2))
+            for part in (0, 0.1, 0.2, 0.35, 0.5, 1.0)
+        ]
         return [
             Claim(
                 pattern="range",
                 series=self.claim.series,
                 end=self.middle,
                 strict=False,
-                level=round(max(low - part * width, 0.01), 2),
-                upper=round(high + part * width, 2),
+                level=level,
+                upper=upper,
             )
-            for part in (0, 0.1, 0.2, 0.35, 0.5, 1.0)
+            for level, upper in bounds
+            if level < upper
         ]
 
     def _moves(self, name: str, start: date, end: date, up: bool, *, by: float = 1.0) -> list[Claim]:

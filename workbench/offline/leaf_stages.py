@@ -108,7 +108,7 @@ def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -
 
 def _report(record: OutcomeRecord, claim: Claim) -> str:
     data = record.data
-    left_out = int(data.get("left_out", 0))
+    left_out = int((record.outcomes < 0).sum())
     unmeasured = f" {counted(left_out, 'period')} with values at or below zero left out." if left_out else ""
     parts = [
         f"**{record.statement}**",

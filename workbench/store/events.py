@@ -274,9 +274,9 @@ StopReason = Literal[
 class RunStopped(Event, kind="run.stopped"):
     """The run was stopped before its end; it can be resumed.
 
-    ``outage`` is a provider that did not answer for as long as was allowed, ``resources`` a full disk or no descriptors left,
-    ``other-writer`` another process at work on the same run, ``leaves-left`` the end of a sitting that was kept to some leaves, ``rebuy``
-    a request that changed since it was answered.
+    ``outage`` is a provider that did not answer for as long as was allowed, or serves nobody with this account, ``resources`` a full
+    disk or no descriptors left, ``other-writer`` another process at work on the same run, ``leaves-left`` the end of a sitting that was
+    kept to some leaves, ``rebuy`` a request that changed since it was answered.
     """
 
     why: StopReason

@@ -32,6 +32,7 @@ from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import BudgetStop, Option, ProviderError, UsageError, WorkbenchError, command, sentence
 from workbench.formatting import counted
 from workbench.models.base import Model
+from workbench.models.errors import MissingProviderKey
 from workbench.reports.note_page import write_report
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
@@ -244,12 +245,12 @@ class StudyRunner:
         try:
             await engine.work(run_id, rebuy=self.rebuy)
         except UsageError as error:
-            if isinstance(error, RunInWork | RebuyNeeded):
+            if isinstance(error, RunInWork | RebuyNeeded | MissingProviderKey):
                 raise
             self._record_missing_run(cells, " ".join(str(error).split()), run=run_id)
             return
         except ProviderError as error:
-            # A run that failed for good by its own replies is a missing forecast; an outage stops the study.
+            # A run that failed for good by its own replies is a missing forecast; a provider that serves nobody stops the study.
             state = load_state(self.store, run_id)
             if state.stopped is not None and state.stopped.why == "outage":
                 raise

@@ -240,7 +240,7 @@ def _monthly(history: History) -> bool:
 def _bounds(claim: Claim, reference: float) -> tuple[float, float]:
     infinite = float("inf")
     if claim.pattern == "range":
-        return amount(claim), infinite if claim.upper is None else claim.upper
+        return amount(claim), claim.upper or 0.0
     if claim.pattern == "compare":
         bound = reference
     elif claim.pattern == "change":

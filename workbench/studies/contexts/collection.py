@@ -26,7 +26,7 @@ from workbench.errors import BudgetStop, Option, UsageError, command
 from workbench.formatting import counted
 from workbench.models.base import Asker, NodeRef
 from workbench.models.costs import price_of
-from workbench.models.errors import ModelError
+from workbench.models.errors import AccountRefused, MissingProviderKey, ModelError
 from workbench.questions.as_of import criteria_as_of
 from workbench.questions.question import Question
 from workbench.search.base import FoundPage, SearchAnswer, Web
@@ -215,20 +215,21 @@ class ContextGatherer:
     ) -> list[Gathered]:
         """Gather every wish and put it on record as soon as it is whole; one that fails does not stop the others.
 
-        Raises `BudgetStop`: The budget is used up; what is on record stays, the same command goes on.
+        Raises `BudgetStop`, `AccountRefused`, `MissingProviderKey`: The budget is used up, or the model serves nobody with this account;
+        what is on record stays, the same command goes on.
         """
         gate = asyncio.Semaphore(self._options.concurrency)
-        stop: list[BudgetStop] = []
+        stop: list[BudgetStop | AccountRefused | MissingProviderKey] = []
 
         async def fulfil(wish: Wanted) -> Gathered:
             async with gate:
                 if stop:
-                    return Gathered(wish, None, "the budget was used up")
+                    return Gathered(wish, None, str(stop[0]))
                 try:
                     context = await self.gather(wish)
-                except BudgetStop as error:
+                except (BudgetStop, AccountRefused, MissingProviderKey) as error:
                     stop.append(error)
-                    return Gathered(wish, None, "the budget was used up")
+                    return Gathered(wish, None, str(error))
                 except (UsageError, ProxyError, ModelError, AgentGaveUp, TimeoutError) as error:
                     reason = " ".join(str(error).split()) or type(error).__name__
                     say(f"no context of {wish.question.id}: {reason}")

@@ -19,7 +19,7 @@ from workbench.backtests.question_quantiles import SeriesReader, known_values
 from workbench.engine.record.fold import load_state
 from workbench.errors import ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Asker
-from workbench.models.errors import ModelError
+from workbench.models.errors import AccountRefused, ModelError
 from workbench.questions.formats import metaculus
 from workbench.questions.formats.base import Resolution
 from workbench.questions.formats.venues import (
@@ -159,7 +159,8 @@ class Proposer:
     ) -> tuple[list[ev.OutcomeProposed], list[dict[str, str]]]:
         """Return the proposals, each on record as soon as it is made, and the questions that could not be looked into.
 
-        Raises `BudgetStop`: The next call may pass the budget; what is made stands.
+        Raises `BudgetStop`, `AccountRefused`: The next call may pass the budget, or the model serves nobody with this account; what is
+        made stands.
         """
         made: list[ev.OutcomeProposed] = []
         failed: list[dict[str, str]] = []
@@ -169,6 +170,8 @@ class Proposer:
             async with places:
                 try:
                     made.append(await self._one(question))
+                except AccountRefused:
+                    raise  # no other question would be answered either
                 except (AgentGaveUp, ModelError, ProxyError, ProviderError, TimeoutError) as error:
                     failed.append({"id": question.id, "reason": " ".join(str(error).split()) or "no answer"})
 
