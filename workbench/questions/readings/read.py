@@ -205,9 +205,9 @@ class _Draft:
         article, pieces = self.names[0].article, self.pieces
         levels = [level for each in stated for level in (each.level, each.upper) if level]
         instead = f"; ask about {article} alone, or name the series that is meant (own:NAME for your own)"
-        unknown, beside = pieces.first("?"), "turn" not in pieces and pieces.first("beside")
-        other = named_place(self.text, self.names, hinted="name" in self.unsettled)
-        if other := other or (beside and self._words(beside)):
+        unknown, beside = pieces.first("?"), None if "turn" in pieces else pieces.first("beside")
+        place = named_place(self.text, self.names, hinted="name" in self.unsettled)
+        if other := place or (self._words(beside) if beside else ""):
             self._rule_out(
                 "series", f"the claim names {other!r}, and {article} measures something else{instead}"
             )
