@@ -49,6 +49,11 @@ def test_base_rate_and_series_stand_before_any_evidence(
     ):
         assert part in page.header.value
     assert f">{number}<" in page.header.value
+    # the bars lead to the simulation, where there is one, and the drivers follow
+    assert ("wb-waterfall" in page.answer.value, f">{number}<" in page.answer.value) == (
+        simulated is not None,
+    ) * 2
+    assert "once each has its evidence" in page.answer.value
     comm_of(page.tree, comms).deliver({"type": "rest"})
     assert 'class="fan"' in page.fan.value and not is_hidden(page._series)
 

@@ -199,16 +199,19 @@ def _alone(root: Proposition) -> Waterfall | None:
     base, forecast = report_base_rate(root), report_forecast(root)
     if base is None or forecast is None or root.p is None:
         return None
-    by_hand = abs(root.p - forecast) > _ROUNDING
-    source = Rest.HAND if by_hand else Rest.SERIES
+    return one_step(base, root.p, Rest.HAND if abs(root.p - forecast) > _ROUNDING else Rest.SERIES)
+
+
+def one_step(base_rate: float, end: float, source: Rest = Rest.SERIES) -> Waterfall:
+    """Build the waterfall of one part that leads from the base rate to the end."""
     return Waterfall(
-        start=base,
+        start=base_rate,
         # As the two numbers are shown, so that the words beside them name one difference.
-        parts=(Part(name=str(source), points=round(root.p, 3) - round(base, 3)),),
+        parts=(Part(name=str(source), points=round(end, 3) - round(base_rate, 3)),),
         source=source,
-        end=root.p,
+        end=end,
         from_base_rate=True,
-        set_by_series=not by_hand,
+        set_by_series=source is Rest.SERIES,
     )
 
 

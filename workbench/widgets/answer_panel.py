@@ -121,11 +121,11 @@ def way(
 ) -> str:
     """Return how the answer comes about: bars from the base rate over the drivers to it, and the rule when unfolded.
 
-    ``answered`` says whether the claim has a probability yet.
+    ``answered`` says whether the claim has a probability yet: else the bars lead to the simulation of its series.
     """
     return rendered(
         "way",
-        bars=waterfall_bars(steps) if steps is not None else [],
+        bars=waterfall_bars(steps, end="model" if answered else "simulation") if steps is not None else [],
         set_by_series=steps is not None and steps.set_by_series,
         arithmetic=arithmetic,
         mark=mark,
@@ -133,7 +133,7 @@ def way(
     )
 
 
-def waterfall_bars(steps: Waterfall) -> list[Bar]:
+def waterfall_bars(steps: Waterfall, *, end: str = "model") -> list[Bar]:
     """Return the bars of a waterfall on an axis that holds what they cover, and no more; the smallest parts are one bar."""
     parts = [*steps.parts]
     if len(parts) > _BARS:
@@ -160,4 +160,4 @@ def waterfall_bars(steps: Waterfall) -> list[Bar]:
         )
         for part, ends in zip(parts, itertools.pairwise(stations), strict=True)
     ]
-    return [level(steps.start_words, steps.start), *bars, level("model", steps.end)]
+    return [level(steps.start_words, steps.start), *bars, level(end, steps.end)]

@@ -12,7 +12,7 @@ from workbench.propositions import ROOT, NodeId
 from workbench.steps import Steps, at_once
 from workbench.store import Store
 from workbench.synthesis.whatif.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
-from workbench.views.answer import citation, sentence_of, waterfall
+from workbench.views.answer import citation, one_step, sentence_of, waterfall
 from workbench.views.claims_list import WATCH
 from workbench.views.fan_chart import NO_SERIES
 from workbench.views.run_view import RunView
@@ -372,6 +372,9 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
     def _show_headline(self) -> None:
         steps = waterfall(self.session.tree)
         state, edited = self.run.state, len(self.session.edits)
+        answered, history = self.session.tree.root.p is not None, state.history
+        if not answered and history is not None and history.forecast is not None:
+            steps = one_step(history.share, history.forecast)
         self.header.value = panels.header(
             self.document,
             self.session.now,
@@ -382,14 +385,14 @@ class Dashboard(ipywidgets.VBox, Panels):  # type: ignore[misc]
             market=self.market,
             sentence=sentence_of(self.session.tree.root.p, self.run.base_rate, steps),
             rule=resolution_lines(state),
-            history=state.history,
+            history=history,
             work=self.working.words() if state.tree.root.p is None else "",
         )
         self.answer.value = answer_panel.way(
             steps,
             arithmetic=equation_with_values(self.session.tree, ROOT),
             mark=self.run.mark,
-            answered=self.session.tree.root.p is not None,
+            answered=answered,
         )
         self.checks.value = answer_panel.checks(
             self.document, badges=self._badges, caveats=self._caveats(), edited=bool(edited)
