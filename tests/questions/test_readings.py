@@ -200,6 +200,34 @@ def test_two_of_which_neither_may_come_first_are_not_read_as_levels(text: str) -
     assert not [each.statement for each in read(text, JUNE).choices if each.says.pattern.startswith("first")]
 
 
+_STRENGTHS = {"falls past": "down", "weakens beyond": "down", "is weaker than": "down", "rises past": "up", "strengthens beyond": "up", "is stronger than": "up"}  # fmt: skip
+
+
+@pytest.mark.parametrize("strength", _STRENGTHS)
+@pytest.mark.parametrize(
+    ("subject", "level", "quoted_the_other_way"),
+    [
+        ("the yen", "110 per dollar", True),
+        ("the yen", "110 against the dollar", True),
+        ("the Mexican peso", "20 per dollar", True),
+        ("the peso", "20 per dollar", True),
+        ("the lira", "5 to the dollar", True),
+        ("the dollar", "110 yen", False),
+        ("USD/JPY", "110", False),
+        ("the euro", "1.20 dollars", False),
+        ("the pound", "1.40", False),
+        ("WTI", "60", False),
+    ],
+)
+def test_what_weakens_past_a_level_is_beyond_it_and_a_currency_on_the_side_of_its_quotation(
+    subject: str, level: str, quoted_the_other_way: bool, strength: str
+) -> None:
+    readings = read(f"{subject} {strength} {level} by December 2018", date(2018, 6, 30))
+    claims = [each.claim for each in filter(None, (readings.best, *readings.others))]
+    up = (_STRENGTHS[strength] == "up") != quoted_the_other_way
+    assert claims and {claim.side for claim in claims} == {"above" if up else "below"}
+
+
 def test_a_hole_is_named_and_the_rest_completed() -> None:
     found = read("WTI above 80", JUNE)
     assert found.best is None and found.missing == ("window",)

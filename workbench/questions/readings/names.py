@@ -175,8 +175,9 @@ def joined_pair(text: Text, names: list[SeriesName]) -> tuple[list[SeriesName], 
         for ref, pair in pairs.items():
             worth = rf"\b(?:more |fewer |less )?((?:against |versus |vs |per )?(?:the )?(?:{pair.words}))\b"
             if pair.words and (match := re.search(worth, text.masked)):
+                dollar = next(piece for piece in text.in_order(two=False) if piece.kind == "S")
                 text.take(match.start(1), match.end(), "filler")
-                return [_known(ref)], not pair.per_dollar
+                return [_known(ref)], pair.per_dollar == (match.start(1) < dollar.start)
     first = next((piece for piece in text.pieces if piece.kind == "S"), None)
     if not names or first is None or names[0].ref not in pairs or not pairs[names[0].ref].per_dollar:
         return names, False

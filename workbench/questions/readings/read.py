@@ -388,7 +388,12 @@ class _Draft:
             stated = [Relation(name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * moves.value, unit="pp"), way=stated[0].way, now=now, never=stated[0].never)]  # fmt: skip
         if name.ref == "US recession indicator" and not stated and "not" not in self.pieces:
             stated = [Relation(name="touch", comparison="at_least", level=Amount(value=1))]
-        return [mirrored(each) for each in stated] if inverse else stated
+        if not inverse:
+            return stated
+        strength = re.search(r"\b(?:(weak|soft)|strong|firm)er than\b", self.text.plain)
+        return [
+            mirrored(each, "" if strength is None else "down" if strength[1] else "up") for each in stated
+        ]
 
     def _as_change(self, relation: Relation) -> Relation:
         """Read "above 3%" of what is no percentage as its change; any other relation is returned as it is."""

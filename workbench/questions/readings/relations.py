@@ -45,12 +45,23 @@ class Relation:
     once: bool = False
 
 
-def mirrored(relation: Relation) -> Relation:
-    """Return what a relation says of a price that is quoted the other way round: the dollar gains, and the euro in dollars falls."""
-    if not relation.way:
+#: A comparison as one with what lies further in a direction.
+_BEYOND: Mapping[Way, Mapping[str, str]] = {
+    "up": {"below": "above", "at_most": "at_least"},
+    "down": {"above": "below", "at_least": "at_most"},
+}
+
+
+def mirrored(relation: Relation, strength: Way = "") -> Relation:
+    """Return what a relation says of a price that is quoted the other way round: the yen weakens past 115, and the dollar in yen rises above it.
+
+    ``strength`` is the direction of words that compare and do not move: "weaker than 115".
+    """
+    if not (way := relation.way or strength):
         return relation
-    side = relation.comparison if relation.name == "change" else MIRRORED.get(relation.comparison, relation.comparison)  # fmt: skip
-    return replace(relation, way="down" if relation.way == "up" else "up", comparison=side)
+    turned: Way = "down" if way == "up" else "up"
+    side = relation.comparison if relation.name == "change" else _BEYOND[turned].get(relation.comparison, relation.comparison)  # fmt: skip
+    return replace(relation, way=turned if relation.way else "", comparison=side)
 
 
 _GROWTH = {"yoy": "yoy", "mom": "mom", "qoq": "qoq", "annualised": "annualized"}
@@ -483,6 +494,8 @@ def _held(words: _Words) -> list[Relation]:
 def _level(words: _Words) -> list[Relation]:
     side = words.comparison or {"up": "at_least", "down": "at_most"}.get(words.moving, "")
     compared = words.compared
+    if words.moving and compared and compared.value in _FURTHER:
+        side = _ABOVE[words.moving]
     if words.once and compared and compared.kind in ("at least", "at most") and re.match(r"not? (?!longer)", compared.value):  # fmt: skip
         return words.one("stay", side, words.level)
     if words.once or words.has("reach", "cross", "first"):
@@ -499,6 +512,8 @@ def _beats(words: _Words) -> list[Relation]:
 
 _AT_LEAST = {"up": "at_least", "down": "at_most"}
 _ABOVE = {"up": "above", "down": "below", "": ""}
+#: Beyond a level in the direction of the motion.
+_FURTHER = ("past", "beyond")
 
 
 def _moved_either_way(words: _Words) -> list[Relation]:
