@@ -412,6 +412,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             if chosen
             else reading_lines({**document, "others": []}, page_terms)
         )
+        if chosen and covered["treatable"] and covered["reason"]:
+            said.append(covered["reason"])
         if number == AS_TYPED:
             said = [f"{model} takes the words as they are."]
         elif chosen is None and readings.choices:
