@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -212,14 +212,84 @@ def test_a_hole_is_named_and_the_rest_completed() -> None:
     [
         ("WTI above 80 on 2018-12-31 unless OPEC cuts", "WTI crude oil is above 80 on 2018-12-31"),
         ("WTI crude will rise to by the end of September", "WTI crude oil is above LEVEL on 2018-09-30"),
-        ("Ann is elected", "SERIES is ABOVE/BELOW LEVEL on YYYY-MM-DD"),
-        ("", "SERIES is ABOVE/BELOW LEVEL on YYYY-MM-DD"),
+        ("Ann is elected", "SERIES is above (or below) LEVEL on YYYY-MM-DD"),
+        ("", "SERIES is above (or below) LEVEL on YYYY-MM-DD"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_given_a_form_filled_as_far_as_it_got(text: str, form: str) -> None:
     found = read(text, JUNE)
     assert not found.choices and found.form is not None and found.form.sentence == form
     assert found.document()["form"]["sentence"] == form
+
+
+_OTHER_QUESTIONS = [
+    ("Netflix adds 5 million subscribers in 2018", "NFLX"),
+    ("Netflix has 200 million paying members in 2018", "NFLX"),
+    ("Apple sells 60 million iPhones in 2018", "AAPL"),
+    ("Tesla delivers 500k cars in Q3 2018", "TSLA"),
+    ("Boeing deliveries above 700 in 2018", "BA"),
+    ("Apple raises prices in 2018", "AAPL"),
+    ("500 companies leave the S&P 500 in 2018", "S&P 500"),
+    ("US oil production above 11 million barrels in 2018", "WTI"),
+    ("the ECB raises rates in 2018", "federal funds"),
+    ("the Bank of Japan raises its policy rate in 2018", "federal funds"),
+    ("In Germany, unemployment falls below 5% in December 2018", "US unemployment"),
+    ("inflation in the UK above 3% in December 2018", "US core CPI"),
+    ("Chinese GDP grows 6% in 2018", "US real GDP"),
+    ("Texas unemployment below 4% in December 2018", "US unemployment"),
+    ("Mexican silver above 20 on 2018-12-31", "silver"),
+    ("VIX above 1e999 on 2018-12-31", "finite"),
+    ("VIX between 20 and 20 on 2018-12-31", "same"),
+    ("WTI gains between 5% and 5% by 2018-12-31", "same"),
+]
+
+
+@pytest.mark.parametrize(("text", "names"), _OTHER_QUESTIONS)
+def test_what_no_known_series_measures_is_refused_with_what_would_help(text: str, names: str) -> None:
+    """Neither the readings nor the form answer another question, and a run by rule says why."""
+    cutoff = Cutoff.parse("2018-06-30")
+    found = read(text, day_of(cutoff))
+    assert not found.choices and names in found.refusal
+    assert found.form is not None and None in (found.form.series, found.form.level)
+    lines = reading_lines(reading_document(found, cutoff, OFFLINE))
+    assert f"Not possible: {found.refusal}" in lines and "Possible with --model PROVIDER/NAME" in lines
+    with pytest.raises(ClaimRefused, match=re.escape(found.refusal)):
+        claim_to_ask(found, cutoff, OFFLINE)
+    assert claim_to_ask(found, cutoff, "openai/gpt").statement == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("the Fed raises rates in 2018", "fred:DFEDTARU is higher on 2018-12-31 than on 2017-12-31"),
+        ("house prices rise 5% in 2018", "Case-Shiller home prices rises at least 5% from 2017-12-31 to 2018-12-31"),
+        ("US unemployment below 4% on 2018-12-31", "fred:UNRATE is below 4 on 2018-12-31"),
+        ("Germany's DAX above 12000 on 2018-12-31", "yahoo:^GDAXI closes above 12,000 on 2018-12-31"),
+        ("US employers hire fewer than 170,000 workers in September 2018", "US nonfarm payrolls is below 170,000 on 2018-09-30"),
+        ("French election aside, EUR/USD stays in 1.04-1.08 in September", "yahoo:EURUSD=X stays between 1.04 and 1.08 from 2018-08-31 to 2018-09-30"),
+        ("the S&P 500 above 3% on 2018-12-31", "The S&P 500 rises at least 3% by 2018-12-31"),
+        ("the S&P 500 below 3% on 2018-12-31", "The S&P 500 does not rise at least 3% by 2018-12-31"),
+        ("the S&P 500 below -3% on 2018-12-31", "The S&P 500 falls at least 3% by 2018-12-31"),
+        ("WTI above -5% on 2018-12-31", "WTI crude oil does not fall at least 5% by 2018-12-31"),
+        ("WTI at -5% or more on 2018-12-31", "WTI crude oil falls at least 5% by 2018-12-31"),
+    ],
+)  # fmt: skip
+def test_the_series_that_is_meant_and_a_percentage_of_a_price_are_offered(text: str, said: str) -> None:
+    assert said in [each.statement for each in read(text, JUNE).choices]
+
+
+@given(level=st.floats(1, 60), width=st.floats(-50, 50))
+def test_a_stored_claim_has_levels_that_are_numbers_and_a_range_a_width(level: float, width: float) -> None:
+    low, high = sorted((level, level + width))
+    stored = {"decidable": True, "claim": {"pattern": "range", "series": "WTI", "end": "2018-12-31", "start": None, "strict": False}}  # fmt: skip
+    for bounds in ((low, high), (level, level), (level, float("inf")), (float("nan"), high)):
+        document = {**stored, "claim": {**stored["claim"], "level": bounds[0], "upper": bounds[1]}}  # type: ignore[dict-item]
+        if bounds[0] < bounds[1] < float("inf"):
+            claim = stored_claim(document)
+            assert claim is not None and (claim.level, claim.upper) == bounds
+        else:
+            with pytest.raises(ClaimRefused):
+                stored_claim(document)
 
 
 def test_a_form_with_its_empty_slots_filled_is_read() -> None:
@@ -231,7 +301,7 @@ def test_a_form_with_its_empty_slots_filled_is_read() -> None:
         if form is not None:
             unread += 1
             filled = form.sentence
-            for slot, word in (("SERIES", "WTI"), ("ABOVE/BELOW", "below"), ("LEVEL", "70"), ("YYYY-MM-DD", "2030-01-02")):  # fmt: skip
+            for slot, word in (("SERIES", "WTI"), ("above (or below)", "below"), ("LEVEL", "70"), ("YYYY-MM-DD", "2030-01-02")):  # fmt: skip
                 filled = filled.replace(slot, word)
             assert read(filled, JUNE).choices, filled
     assert unread > 20
@@ -311,6 +381,18 @@ def test_the_day_before_the_first_usable_cutoff_it_is_refused() -> None:
     best = read("The VIX closes above 20 on 2015-12-31", JUNE).best
     assert coverage(best, Cutoff.parse("2015-07-10"), OFFLINE).treatable
     assert not coverage(best, Cutoff.parse("2015-07-09"), OFFLINE).treatable
+
+
+@given(ahead=st.integers(2, 3000))
+def test_a_cutoff_in_the_future_is_called_so(ahead: int) -> None:
+    today = datetime.now(UTC).date()
+    cutoff = Cutoff.parse(f"{today + timedelta(days=ahead)}")
+    for text in (
+        "The VIX closes above 20 on 2018-12-31",
+        f"yahoo:AAPL closes above 20 on {today.year + 10}-12-31",
+    ):
+        found = coverage(read(text, day_of(cutoff)).best, cutoff, OFFLINE)
+        assert not found.treatable and "in the future" in found.reason and found.fix == {"cutoff": "now"}
 
 
 @pytest.mark.parametrize("reading", [1, 2])

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from workbench.forecasts.reading import NoPercentage, Reading, average_gap, outcomes_on
+from workbench.forecasts.reading import NoPercentage, Reading, average_gap, outcomes_on, refuse_percentage
 from workbench.forecasts.separate_windows import FEWEST_SEPARATE, separate_windows
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
@@ -102,6 +102,7 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
     (1.0, 63)
     """
     calendar = Calendar.of(history)
+    refuse_percentage(reading, history, calendar)
     before = min(_BEFORE, round(calendar.steps_a_year))
     if reading.transformation == "average_gap":
         # How far each day of the past was from its own average, not how far now's average would be from other days.

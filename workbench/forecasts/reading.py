@@ -188,9 +188,10 @@ def chance(reading: Reading, paths: Paths) -> Chance:
             decided=decision,
             by_member=dict.fromkeys(paths.members, float(decision.true)),
         )
+    refuse_percentage(reading, paths.known, paths.calendar)
     true, measured = outcomes_on(reading, paths)
     # Steps in amounts may carry one path in thousands of a price below 0: no percentage is asked of it.
-    if not measured.any() or not (measured.all() or (paths.known.values > 0).all()):
+    if not measured.any():
         raise NoPercentage
     every, shares = paths.weights * measured, {}
     for index, name in enumerate(paths.members):
@@ -363,11 +364,25 @@ def percent_over(x: FloatArray, base: FloatArray) -> FloatArray:
     return np.asarray(100.0 * (x / above_zero(base) - 1.0))
 
 
+def refuse_percentage(reading: Reading, known: History, calendar: Calendar) -> None:
+    """Refuse a percentage of values to come where one of the last year's was at or below zero; raises `NoPercentage`."""
+    later = reading.start is not None and np.datetime64(reading.start, "D") > known.days[-1]
+    relative = reading.transformation in ("growth", "from_peak", "average_gap") and not _passes(reading)
+    moving = reading.statistic == "volatility" or (relative and (later or reading.lag is not None))
+    if moving and not (known.values[-round(calendar.steps_a_year) :] > 0).all():
+        raise NoPercentage
+
+
+def _passes(reading: Reading) -> bool:
+    """Tell whether an average is only to be passed, by however little."""
+    alone = reading.transformation == "average_gap" and reading.statistic == "last"
+    return alone and reading.level == 0.0 and reading.upper is None
+
+
 def average_gap(reading: Reading, x: FloatArray, means: FloatArray) -> FloatArray:
     """Compute by how many percent values lie above their averages; in units where an average of 0 or less is only to be passed."""
     gaps = percent_over(x, means)
-    passed = reading.statistic == "last" and reading.level == 0.0 and reading.upper is None
-    return np.where(means > 0, gaps, x - means) if passed else gaps
+    return np.where(means > 0, gaps, x - means) if _passes(reading) else gaps
 
 
 def _earlier_extremes(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:

@@ -4,7 +4,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff
@@ -71,7 +71,10 @@ def reading_document(
 ) -> dict[str, Any]:
     """Return the readings of a text with the coverage of the best, or of the one that was chosen, from 1; every screen gives it."""
     reading = readings.best if number is None else choice_of(readings, number)
-    return {**readings.document(), "coverage": coverage_here(reading, cutoff, model).document()}
+    found = coverage_here(reading, cutoff, model)
+    if reading is None and readings.refusal and not found.treatable:
+        found = replace(found, reason=readings.refusal)
+    return {**readings.document(), "coverage": found.document()}
 
 
 def claim_to_ask(
@@ -105,6 +108,10 @@ def coverage(reading: ClaimReading | None, cutoff: Cutoff, model: str) -> Covera
     """
     if model != OFFLINE:
         return Coverage(treatable=True)
+    # A day's room: where it is already tomorrow, New York's day of that date is yet to begin.
+    if not cutoff.live and cutoff.instant > datetime.now(UTC) + timedelta(days=1):
+        reason = f"the cutoff {cutoff.text} is in the future, and no data is known beyond today"
+        return Coverage(treatable=False, reason=reason, fix={"cutoff": "now"})
     if reading is None:
         return Coverage(treatable=False, reason="the claim has no single reading", fix={"model": ANY_MODEL})
     claim = reading.claim

@@ -177,4 +177,4 @@ def _field_code(value: object) -> str:
         return json.dumps(value)
     if isinstance(value, tuple):
         return f"({', '.join(map(_field_code, value))}{',' if len(value) == 1 else ''})"
-    return f'float("{value}")' if value in (float("inf"), -float("inf")) else repr(value)
+    return repr(value)

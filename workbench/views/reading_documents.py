@@ -39,7 +39,7 @@ def reading_lines(document: Mapping[str, Any], terms: Terms = shell_terms) -> li
         lines.append(f"Take it with {terms(Option('reading', '1'))}.")
     lines += [f"  {note}" for note in document["notes"]]
     coverage = document["coverage"]
-    if best and not coverage["treatable"]:
+    if not coverage["treatable"] and (best or document["form"]):
         lines.append(f"Not possible: {coverage['reason']}")
         lines += [f"Possible with {terms(Option(name, value))}" for name, value in coverage["fix"].items()]
     elif best and coverage["reason"]:

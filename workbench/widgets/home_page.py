@@ -410,7 +410,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         said = (
             [f"Read {by}as: {chosen.statement}"]
             if chosen
-            else reading_lines({**document, "others": []}, page_terms)
+            # what would help is a button, and the reason a refusal
+            else reading_lines({**document, "others": [], "coverage": {"treatable": True}}, page_terms)
         )
         if chosen and covered["treatable"] and covered["reason"]:
             said.append(covered["reason"])
@@ -442,7 +443,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         if not covered["treatable"]:
             self._allow(False)
             if chosen or not readings.choices:
-                self._refuse(UsageError(covered["reason"] if chosen else _why_unread(claim)))
+                self._refuse(
+                    UsageError(covered["reason"] if chosen or readings.refusal else _why_unread(claim))
+                )
             day = covered["fix"].get("cutoff")
             buttons += [action(f"Use {day}", partial(setattr, self.cutoff, "value", day))] if day else []
         self.readings.children = [html(panels.note(line)) for line in said] + buttons

@@ -7,6 +7,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from workbench.errors import ClaimRefused, Option, UsageError, command
+from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.slots import ClaimReading, Readings
 
@@ -75,6 +76,8 @@ def read_for_run(
         number = 1 if readings.best or first else ask(readings) if ask is not None else None
         if number is None and (key_free or readings.of_model):
             raise UnclearClaim(readings)
+    if key_free and number is None and readings.refusal:
+        raise ClaimRefused(f"{readings.refusal}, or ", *ANOTHER_MODEL)
     if number is None or (number == AS_TYPED and not key_free):
         return ReadClaim(statement=text, read_as=None)
     reading = choice_of(readings, number)

@@ -28,6 +28,7 @@ class Lexicon(BaseModel):
     usual: dict[str, tuple[float, float]]
     names: list[dict[str, list[str]]]
     hints: list[dict[str, str]]
+    places: list[dict[str, list[str]]]
     pairs: dict[str, Pair]
     vague: str
     speaker: str

@@ -39,7 +39,8 @@ class SeriesName:
     @property
     def usual(self) -> tuple[float, float] | None:
         """Levels that it has had, where that is known."""
-        return lexicon().usual.get(self.ref)
+        known = lexicon()
+        return known.usual.get("shares" if self.ref.lower() in known.companies.values() else self.ref)
 
     def has_had(self, level: float) -> bool:
         """Whether a level is not far from any that it has had."""
@@ -141,6 +142,24 @@ def reachable(candidates: Sequence[SeriesName], sources: Sequence[str]) -> tuple
         return tuple(candidates)
     at_hand = tuple(each for each in candidates if ":" in each.ref and each.ref.partition(":")[0] in sources)
     return at_hand or tuple(candidates)
+
+
+#: A place said of a series: "Mexican silver", "gold in India".
+_OF_PLACE = r"(?:{0})(?:'s)? (?:[a-z-]+ )?S+|S+(?: [a-z-]+)? (?:in|of|for)(?: the)? (?:{0})"
+
+
+def named_place(text: Text, names: Sequence[SeriesName], *, hinted: bool) -> str:
+    """Return the words of a place that none of the series is of; "" where there is none.
+
+    What each country has one of is ruled out by a place anywhere in the text; gold, a currency or a share only by one that is said of it.
+    """
+    anywhere = hinted or any(each.monthly or each.kind in ("rate", "count") for each in names)
+    for row in lexicon().places:
+        ((place, refs),) = row.items()
+        match = compiled(place if anywhere else _OF_PLACE.format(place)).search(text.masked)
+        if match and not any(each.ref in refs for each in names):
+            return text.words(*match.span())
+    return ""
 
 
 def joined_pair(text: Text, names: list[SeriesName]) -> tuple[list[SeriesName], bool]:

@@ -117,8 +117,6 @@ class _Placing:
         relation, window, series = self.relation, self.window, self.series
         name, never, level, unit = relation.name, relation.never, self.level, self.unit
         of_value = name in ("level", "touch", "bare", "stay")
-        if level is not None and level == self.plain.upper:
-            return  # of two levels that are one nothing lies between
         growth = relation.growth or (series.growth if series.growth in _OVER else "")
         if series.embedded == "CORE_CPI" and unit == "%" and of_value:
             growth = growth or "yoy"  # an index is no percentage: its growth is meant

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import islice, product
+from itertools import islice, product, takewhile
 
 from workbench.formatting import day_words, number
 from workbench.propositions.values import MAX_STATEMENT
@@ -30,6 +30,7 @@ from workbench.questions.readings.names import (
     SeriesName,
     joined_pair,
     named_otherwise,
+    named_place,
     reachable,
     take_hint,
     take_series,
@@ -50,6 +51,7 @@ from workbench.questions.readings.tokens import Piece, take_marks, text_of
 SOURCES = ("embedded",)
 #: Readings that are offered at most.
 MOST = 4
+_PLURAL = re.compile("people|men|women|children|[a-z]{3,}(?<![suix'])s")
 TWO_CLAIMS = "a claim has one level, or one range that it lies in; ask for what is above and what is below as two claims"
 
 
@@ -79,7 +81,8 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     if not parted and (claim := _canonical(text)) is not None:
         best = reading_of(claim, first.matched, first.text.notes)
         return Readings(text=text, best=best, matched=best.read_from, notes=best.notes)
-    rest = [_Draft(text, cutoff, sources, choice) for choice in _choices(first.unsettled)]
+    ways = () if first.refusal else _choices(first.unsettled)
+    rest = [_Draft(text, cutoff, sources, choice) for choice in ways]
     return _joined(text, first, [each.readings for each in (first, *rest)])
 
 
@@ -125,11 +128,13 @@ def _joined(text: str, first: "_Draft", rows: Sequence[Sequence[ClaimReading]]) 
         leftover=tuple(first.leftover),
         matched=first.matched,
         notes=offered[0].notes if single else tuple(first.notes),
+        refusal=first.refusal,
         form=None if offered else first.form(),
     )
 
 
-_NO_RELATION = ("S", "A", "W", "D", "P", "?", "filler", "turn", "of", "by", "impossible")
+_NO_RELATION = ("S", "A", "W", "D", "P", "?", "filler", "turn", "beside", "of", "by", "impossible")
+_COMPARED = ("above", "over", "below", "at least", "at most", "between", "and")
 #: Slots, and whether a piece of a kind fills one.
 _SLOTS: Mapping[str, Callable[[str], bool]] = {
     "series": lambda kind: kind == "S",
@@ -154,13 +159,15 @@ class _Draft:
     matched: dict[str, str] = field(default_factory=dict)
     names: list[SeriesName] = field(default_factory=list)
     readings: tuple[ClaimReading, ...] = ()
+    #: Why what is named is not what is asked about; then nothing is offered.
+    refusal: str = ""
 
     def __post_init__(self) -> None:
         self.text = text_of(self.written)
         self.notes += self.text.notes
         inverse = self._take_slots()
         self.pieces = pieces = self._pieces()
-        says_much = pieces.said("A", "mean", "record high", "record low")
+        known, says_much = bool(self.names), pieces.said("A", "mean", "record high", "record low")
         if not self.names and says_much and any(_SLOTS["relation"](piece.kind) for piece in pieces.all):
             name = named_otherwise(self.text)
             if name is not None:
@@ -180,11 +187,52 @@ class _Draft:
             "window": main is None and base is None,
         }
         self.missing += [slot for slot, missing in holes.items() if missing]
-        stated = self._certain(stated)
+        if known:
+            self._refuse_another_question(stated)
+        stated = [] if self.refusal else self._certain(stated)
+        if self.names and not (inverse or self.leftover):
+            stated = [self._as_change(each) for each in stated]
         if stated and self.names and (main is not None or base is None):
-            self._place(stated, main, base)
+            try:
+                self._place(stated, main, base)
+            except ClaimRefused as error:  # levels that are no numbers, or no range
+                self._rule_out("level", str(error))
         if not self.readings and not self.missing and not self.leftover:
             self.missing.append("relation")
+
+    def _refuse_another_question(self, stated: Sequence[Relation]) -> None:
+        """Rule out a series that is not the one meant, and a number that is none of its levels."""
+        article, pieces = self.names[0].article, self.pieces
+        levels = [level for each in stated for level in (each.level, each.upper) if level]
+        instead = f"; ask about {article} alone, or name the series that is meant (own:NAME for your own)"
+        unknown, beside = pieces.first("?"), None if "turn" in pieces else pieces.first("beside")
+        place = named_place(self.text, self.names, hinted="name" in self.unsettled)
+        if other := place or (self._words(beside) if beside else ""):
+            self._rule_out(
+                "series", f"the claim names {other!r}, and {article} measures something else{instead}"
+            )
+        elif counted := self._counted(levels):
+            self._rule_out("level", f"{counted!r} is a count, not a level of {article}{instead}")
+        elif unknown and not all(_usual(level, self.names) for level in levels):
+            self._rule_out("level", f"{article} was never near this level, and {self._words(unknown)!r} is not understood{instead}")  # fmt: skip
+
+    def _rule_out(self, slot: Slot, reason: str) -> None:
+        self.refusal = reason
+        self.missing = list(dict.fromkeys((*self.missing, slot)))
+        if slot == "series":
+            self.names = []
+        else:
+            self.pieces = Pieces([piece for piece in self.pieces.all if piece.kind != "A"])
+
+    def _counted(self, levels: Sequence[Amount]) -> str:
+        """A level and the noun that it counts: "5 million new subscribers"; "" where there is none."""
+        for place, piece in enumerate(self.pieces.all):
+            if piece.value in levels and not piece.value.unit and self.names[0].kind != "count":
+                nouns = takewhile(lambda word: word.kind in ("?", "S"), self.pieces.all[place + 1 :])
+                noun = next((word for word in nouns if _PLURAL.fullmatch(str(word.value))), piece)
+                if not re.search("[,;:()]|^$", self.text.plain[piece.end : noun.start]):
+                    return self.text.words(piece.start, noun.end)
+        return ""
 
     def _pieces(self) -> Pieces:
         return Pieces(self.text.in_order(two=len(self.names) == 2))
@@ -195,6 +243,8 @@ class _Draft:
         relation = next((words[piece.kind] for piece in self.pieces.all if piece.kind in words), None)
         level, window = self.pieces.first("A"), self.pieces.first("W")
         name = self.names[0] if self.names else None
+        if level and name and level.value.unit == "%" and _in_whole(name):
+            level = None
         return Form(
             series=(name.article if name.embedded or not name.source else name.source) if name else None,
             relation=relation and f"is {relation}",
@@ -239,7 +289,10 @@ class _Draft:
         self.names = (
             [self._chosen(i, each) for i, each in enumerate(mentioned)] if mentioned else self._named()
         )
-        if not self.names and (note := take_hint(text)):
+        stated = any(
+            piece.kind == "A" or _SLOTS["relation"](piece.kind) for piece in text.in_order(two=False)
+        )
+        if not self.names and stated and (note := take_hint(text)):
             self.notes.append(note)
             self.names = [piece.value[0] for piece in text.pieces if piece.kind == "S"]
             self.unsettled["name"] = 1
@@ -337,6 +390,16 @@ class _Draft:
             stated = [Relation(name="touch", comparison="at_least", level=Amount(value=1))]
         return [mirrored(each) for each in stated] if inverse else stated
 
+    def _as_change(self, relation: Relation) -> Relation:
+        """Read "above 3%" of what is no percentage as its change; any other relation is returned as it is."""
+        name, level = self.names[0], relation.level
+        of_value = relation.name in ("level", "touch") and level and level.unit == "%" and not relation.growth
+        if not (of_value and _in_whole(name) and all(self.pieces.before(each, *_COMPARED) for each in self.pieces.of("A"))):  # fmt: skip
+            return relation
+        self.notes.append(f"a percentage is no level of {name.article}: it is read as a change")
+        self.unsettled["words"] = 1
+        return replace(relation, name="change", once=relation.once or relation.name == "touch")
+
     def _match(self) -> None:
         """Which words each slot was read from, and those that no slot took."""
         for slot, says in _SLOTS.items():
@@ -349,7 +412,7 @@ class _Draft:
             if spans:
                 between = " ... " if slot == "relation" else ", "
                 self.matched[slot] = between.join(self.text.words(*span) for span in spans)
-        self.leftover += self._unplaced("?", "turn", "impossible", "out of")
+        self.leftover += self._unplaced("?", "turn", "beside", "impossible", "out of")
 
     def _unplaced(self, *kinds: str) -> list[str]:
         """Words of no part, as they were typed; what a hyphen joins is one."""
@@ -401,7 +464,7 @@ class _Draft:
         pieces = self.pieces
         outside = pieces.said("out of", "leave") and len(pieces.of("A")) > 1
         neither = pieces.said("nor") and relation.comparison != "between"
-        turned = pieces.said("turn", "impossible")  # "either above 90 or below 50"
+        turned = pieces.said("turn", "beside", "impossible")  # "either above 90 or below 50"
         return outside or neither or turned or (self._joined_by_and(relation) and _two_predicates(pieces))
 
     def _joined_by_and(self, relation: Relation) -> bool:
@@ -490,7 +553,12 @@ def _volatile_days(days: list[Window], length: tuple[int, str], today: date) -> 
     return [cut(each) for each in days]
 
 
-def _usual(amount: Amount | None, names: tuple[SeriesName, ...]) -> bool:
+def _in_whole(name: SeriesName) -> bool:
+    """Whether a percentage is no value of a series, but a change."""
+    return bool(name.source) and name.kind in ("price", "count") and not name.growth
+
+
+def _usual(amount: Amount | None, names: Sequence[SeriesName]) -> bool:
     if amount is None or amount.unit in ("%", "bp", "pp", "points") or not amount.value or len(names) > 1:
         return True
     in_basis_points = names[0].kind == "rate" and amount.value >= 25

@@ -466,7 +466,10 @@ def _moved_by(words: _Words) -> list[Relation]:
     size = replace(words.level, value=abs(words.level.value))
     if not words.moving:
         return words.one("change", "at_least", size, way="up") + words.one("change", "at_least", size, way="down")  # fmt: skip
-    side = words.comparison if words.comparison in ("", "at_least", "at_most", "below") else "above"
+    side = words.comparison
+    if not words.way and words.level.value < 0 and (words.compared or side != "at_least"):
+        side = MIRRORED.get(side, side)  # "below -3%" is a fall by more; "-3% or more" is one as well
+    side = side if side in ("", "at_least", "at_most", "below") else "above"
     return words.one("change", side or "at_least", size, way=words.moving)
 
 

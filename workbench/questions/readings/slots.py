@@ -63,7 +63,8 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 def stored_claim(read_as: Mapping[str, Any] | None) -> Claim | None:
     """Return the claim of a reading that a run was stored with; None for a run without one, or a claim that no rule decides.
 
-    What a text says may be read otherwise by a later grammar; a run is resolved by the reading that it was asked with.
+    What a text says may be read otherwise by a later grammar; a run is resolved by the reading that it was asked with. Raises
+    ``ClaimRefused``: Its parts do not fit each other.
     """
     if not read_as or not read_as.get("decidable"):
         return None
@@ -83,8 +84,8 @@ class Form:
 
     @property
     def sentence(self) -> str:
-        """The claim with the empty slots in capitals."""
-        relation = self.relation or "is ABOVE/BELOW"
+        """The claim, with its empty slots in capitals."""
+        relation = self.relation or "is above (or below)"
         return f"{self.series or 'SERIES'} {relation} {self.level or 'LEVEL'} on {self.day or 'YYYY-MM-DD'}"
 
     def document(self) -> dict[str, Any]:
@@ -115,6 +116,8 @@ class Readings:
     matched: Mapping[str, str] = field(default_factory=dict)
     #: What was supposed on the way, for the person.
     notes: tuple[str, ...] = ()
+    #: Why the series that the words name, or the number, is not what is asked about; then there is no reading.
+    refusal: str = ""
     #: Where there is no reading: the plainest claim, as far as the text fills it.
     form: Form | None = None
 
