@@ -434,6 +434,24 @@ def test_a_claim_is_covered_before_it_is_opened(reading: int) -> None:
     assert claim_to_ask(readings, late, "openai/gpt").statement == text
 
 
+@pytest.mark.parametrize(
+    ("text", "network", "words"),
+    [
+        ("gold closes above 1300 on 2018-12-31", "", ["come from yfinance over the network"]),
+        ("gold closes above 1300 on 2018-12-31", "off", ["come from yfinance over the network", "WORKBENCH_NETWORK"]),
+        ("The VIX closes above 20 on 2018-12-31", "off", []),
+    ],
+)  # fmt: skip
+def test_a_series_that_a_network_brings_is_told_with_its_reading(
+    text: str, network: str, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_NETWORK", network)
+    document = reading_document(read(text, JUNE), Cutoff.parse("2018-06-30"), OFFLINE)
+    assert document["coverage"]["treatable"]
+    told = [line for line in reading_lines(document) if "network" in line.lower()]
+    assert len(told) == bool(words) and all(word in told[0] for word in words)
+
+
 def test_a_series_of_a_source_without_its_key_is_refused_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -35,6 +35,8 @@ _RELEASE_DAYS = (1, 4, 8, 20, 40, 60)
 class Coverage:
     """Tells whether a reading can be treated; ``fix`` gives the change that helps, by name of the setting: cutoff, source, model.
 
+    ``reason`` says why not, or what its data depend on.
+
     ``first`` and ``last`` are the days of the first and last value of its series, where it is one at hand.
     """
 
@@ -140,7 +142,7 @@ def coverage(reading: ClaimReading | None, cutoff: Cutoff, model: str) -> Covera
 
 
 def coverage_here(reading: ClaimReading | None, cutoff: Cutoff, model: str) -> Coverage:
-    """Return `coverage`, and not treatable where a series lies with a source whose key is not set on this machine."""
+    """Return `coverage` as of this machine: not treatable without the key of a series' source; a network can only be named."""
     found = coverage(reading, cutoff, model)
     if model != OFFLINE or not found.treatable or reading is None or reading.claim is None:
         return found
@@ -152,6 +154,9 @@ def coverage_here(reading: ClaimReading | None, cutoff: Cutoff, model: str) -> C
         if source.name in sources and source.key and source.name not in settings.keys:
             reason = f"this claim needs data from {source.name}: set {source.key.variable} and restart"
             return replace(found, treatable=False, reason=reason, fix={"model": ANY_MODEL})
+        if source.name in sources and source.hosts:
+            off = "" if settings.network else ", which is off here (WORKBENCH_NETWORK)"
+            found = replace(found, reason=f"The data come from {source.name} over the network{off}.")
     return found
 
 

@@ -42,4 +42,6 @@ def reading_lines(document: Mapping[str, Any], terms: Terms = shell_terms) -> li
     if not coverage["treatable"] and (best or document["form"]):
         lines.append(f"Not possible: {coverage['reason']}")
         lines += [f"Possible with {terms(Option(name, value))}" for name, value in coverage["fix"].items()]
+    elif best and coverage["reason"]:
+        lines.append(coverage["reason"])
     return lines

@@ -413,6 +413,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             # what would help is a button, and the reason a refusal
             else reading_lines({**document, "others": [], "coverage": {"treatable": True}}, page_terms)
         )
+        if chosen and covered["treatable"] and covered["reason"]:
+            said.append(covered["reason"])
         if number == AS_TYPED:
             said = [f"{model} takes the words as they are."]
         elif chosen is None and readings.choices:

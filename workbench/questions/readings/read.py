@@ -269,8 +269,7 @@ class _Draft:
         else:
             mentioned = None
         calendar = Calendar(today, self.choices)
-        if condition := re.match(r"(?:should|were|had) [^,]*,|.*(?:[,;] |and )(?:should|were|had) (?:the |[a-z]+ ){1,4}(?:to )?[a-z]+,", text.plain):  # fmt: skip
-            text.take(*condition.span(), "turn", condition[0])
+        take_marks(text, "before counts")
         if re.search(lexicon().moved_rates, text.plain):
             times = {"once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4}
             text.find(
@@ -440,7 +439,16 @@ class _Draft:
     def _certain(self, stated: list[Relation]) -> list[Relation]:
         """What is still stated beside words of no part; where it is not all, it is asked."""
         pieces, levels, unknown = self.pieces, self.pieces.of("A"), self._unplaced("?")
-        if not stated or self._is_two_claims(stated[0]):
+        relation = stated[0] if stated else Relation(name="")
+        between = relation.comparison == "between"
+        joined = pieces.said("and", "or") and not between and relation.name not in _OF_TWO
+        if (
+            not stated
+            or pieces.said("turn", "beside", "impossible")
+            or (pieces.said("out of", "leave") and len(levels) > 1)
+            or (pieces.said("nor") and not between)
+            or (joined and _two_predicates(pieces))
+        ):
             if len(levels) > 1 or (not stated and pieces.said("out of")):
                 self.notes.append(TWO_CLAIMS)
             return []
@@ -454,29 +462,14 @@ class _Draft:
             return []
         if unknown:
             self.notes.append(f"ignored: {', '.join(map(repr, unknown))}")
-        relation = stated[0]
         used = [abs(each.value) for each in (relation.level, relation.upper) if each]
         spare = any(abs(piece.value.value) not in used for piece in levels)
         if relation.name in ("level", "touch") and len(levels) <= max(1, len(used)):
             spare = False
         negated_twice = len(pieces.of("not")) > 1 or (pieces.said("leave") and levels)
-        if unknown or spare or negated_twice or len(stated) > 1 or self._joined_by_and(relation) or uncertain(relation, pieces):  # fmt: skip
+        if unknown or spare or negated_twice or len(stated) > 1 or joined or uncertain(relation, pieces):  # fmt: skip
             self.unsettled["words"] = 1
         return stated
-
-    def _is_two_claims(self, relation: Relation) -> bool:
-        """Whether what is above and what is below a level is asked in one, two things are said of a series, or words turn it into another."""
-        pieces = self.pieces
-        outside = pieces.said("out of", "leave") and len(pieces.of("A")) > 1
-        neither = pieces.said("nor") and relation.comparison != "between"
-        turned = pieces.said("turn", "beside", "impossible")  # "either above 90 or below 50"
-        return outside or neither or turned or (self._joined_by_and(relation) and _two_predicates(pieces))
-
-    def _joined_by_and(self, relation: Relation) -> bool:
-        has_two = (
-            relation.name in ("first", "relative", "move", "unchanged") or relation.comparison == "between"
-        )
-        return not has_two and self.pieces.said("and", "or")
 
     def _place(self, stated: Sequence[Relation], main: Window | None, base: Window | None) -> None:
         names, today = tuple(self.names[:2]), self.today
@@ -514,13 +507,12 @@ class _Draft:
 
 def _two_predicates(pieces: Pieces) -> bool:
     """Whether words on both sides of "and" say something of a series: two claims."""
-    for place, piece in enumerate(pieces.all):
-        if piece.kind in ("and", "or") and all(any(each.kind in _SAYS for each in part) for part in (pieces.all[:place], pieces.all[place + 1 :])):  # fmt: skip
-            return True
-    return False
+    says = [piece.kind in _SAYS for piece in pieces.all]
+    joints = [place for place, piece in enumerate(pieces.all) if piece.kind in ("and", "or")]
+    return any(any(says[:place]) and any(says[place:]) for place in joints)
 
 
-_SAYS = (
+_SAYS = [
     "A",
     "up",
     "down",
@@ -535,7 +527,9 @@ _SAYS = (
     "hold",
     "end",
     "volatility",
-)
+]
+#: Relations that have two parts.
+_OF_TWO = ("first", "relative", "move", "unchanged")
 
 
 def _counted_days(count: Count, today: date, *, monthly: bool) -> Window:
