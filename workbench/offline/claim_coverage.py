@@ -151,10 +151,12 @@ def coverage_here(reading: ClaimReading | None, cutoff: Cutoff, model: str) -> C
         return found
     settings = proxy_settings(os.environ, home_from(os.environ))
     for source in load_catalogue(settings.catalogue_folder).sources():
-        if source.name in sources and source.key and source.name not in settings.keys:
+        if source.name not in sources:
+            continue
+        if source.key and source.name not in settings.keys:
             reason = f"this claim needs data from {source.name}: set {source.key.variable} and restart"
             return replace(found, treatable=False, reason=reason, fix={"model": ANY_MODEL})
-        if source.name in sources and source.hosts:
+        if source.hosts:
             off = "" if settings.network else ", which is off here (WORKBENCH_NETWORK)"
             found = replace(found, reason=f"The data come from {source.name} over the network{off}.")
     return found
