@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from workbench.models.providers.abilities import is_filtered
 from workbench.models.providers.account_errors import is_account_refusal, status_of_error_body
 from workbench.models.providers.mended_replies import mended, utf8
 
@@ -44,6 +45,20 @@ PASSING = [
     ("any", 404, "page not found"),
     ("any", None, "Connection error."),
 ]  # fmt: skip
+
+
+#: What a provider does not answer of one request, under statuses that else refuse the account.
+FILTERED = [
+    ("openrouter", 403, "anthropic/claude requires moderation on Anthropic. Your input was flagged for \"violence\"."),
+    ("openrouter", 403, "Request blocked: prompt injection patterns detected"),
+    ("xai", 403, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"),
+    ("azure", 400, "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."),
+]  # fmt: skip
+
+
+def test_a_filtered_request_is_told_from_a_refused_account() -> None:
+    assert all(is_filtered(words) for *_, words in FILTERED)
+    assert not any(is_filtered(words) for *_, words in (*ACCOUNT, *PASSING))
 
 
 @pytest.mark.parametrize(("family", "status", "words"), ACCOUNT)

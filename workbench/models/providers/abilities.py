@@ -74,7 +74,7 @@ _GIVEN_THOUGHTS = re.compile(
 )
 _FILTERED = re.compile(
     r"content[ _](?:filter|policy|management)|safety (?:system|settings|policy)|was (?:filtered|flagged)|"
-    r"responsible ai|prohibited_content|usage polic",
+    r"responsible ai|prohibited_content|(?:usage|content) (?:polic|guideline)|requires moderation|request blocked",
     re.IGNORECASE,
 )
 
