@@ -266,6 +266,7 @@ _OTHER_QUESTIONS = [
     ("Chinese GDP grows 6% in 2018", "US real GDP"),
     ("Texas unemployment below 4% in December 2018", "US unemployment"),
     ("Mexican silver above 20 on 2018-12-31", "silver"),
+    ("bank stocks fall 10% in 2018", "S&P 500"),
     ("VIX above 1e999 on 2018-12-31", "finite"),
     ("VIX between 20 and 20 on 2018-12-31", "same"),
     ("WTI gains between 5% and 5% by 2018-12-31", "same"),
