@@ -265,6 +265,8 @@ _OTHER_QUESTIONS = [
     ("inflation in the UK above 3% in December 2018", "US core CPI"),
     ("Chinese GDP grows 6% in 2018", "US real GDP"),
     ("Texas unemployment below 4% in December 2018", "US unemployment"),
+    ("10-year gilt yield above 1.5% on 2018-12-31", "10-year Treasury"),
+    ("natural gas storage below 3000 in October 2018", "natural gas"),
     ("Mexican silver above 20 on 2018-12-31", "silver"),
     ("bank stocks fall 10% in 2018", "S&P 500"),
     ("VIX above 1e999 on 2018-12-31", "finite"),
