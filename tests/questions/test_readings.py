@@ -228,6 +228,27 @@ def test_what_weakens_past_a_level_is_beyond_it_and_a_currency_on_the_side_of_it
     assert claims and {claim.side for claim in claims} == {"above" if up else "below"}
 
 
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("returns less than -5%", "falls at least 5%"),
+        ("returns at least -5%", "does not fall at least 5%"),
+        ("moves -5%", "falls at least 5%"),
+        ("moves +5%", "rises at least 5%"),
+        ("crashes 20%", "falls at least 20%"),
+    ],
+)
+def test_a_sign_and_a_crash_say_which_way_it_goes(text: str, statement: str) -> None:
+    readings = read(f"the S&P 500 {text} in 2018", date(2018, 6, 30))
+    first = readings.best or readings.others[0]
+    assert first.statement == f"The S&P 500 {statement} from 2017-12-31 to 2018-12-31"
+
+
+def test_what_cannot_be_is_denied() -> None:
+    reading = read("the S&P 500 cannot break above 2600 by December 2018", date(2018, 6, 30)).best
+    assert reading is not None and reading.claim is not None and reading.claim.never
+
+
 def test_a_hole_is_named_and_the_rest_completed() -> None:
     found = read("WTI above 80", JUNE)
     assert found.best is None and found.missing == ("window",)

@@ -167,6 +167,8 @@ class _Words:
         verb, adjective = pieces.first("up", "down"), pieces.first("higher", "lower")
         self.moved = (verb or adjective or Piece("", 0, 0, "")).value
         self.verb_way: Way = verb.kind if verb else ""  # type: ignore[assignment]
+        if not verb and "crash" in pieces and "A" in pieces:
+            self.verb_way = "down"  # to a level, or by so much
         self.way: Way = self.verb_way or (_WAYS[adjective.kind] if adjective else "")
         windows = [piece.value for piece in pieces.of("W")]
         self.never = len(pieces.of("not")) % 2 == 1
@@ -195,11 +197,16 @@ class _Words:
         led = [each for each in self.numbers if self.pieces.before(each[0], "to", "reach", *_SIDES)]
         self.piece, self.level = led[0] if led and len(self.numbers) > 1 else self.numbers[0]
         self.edge = self.pieces.next_to(self.piece, 1) or Piece("", 0, 0, "")
-        signed = not self.way and self.level.signed and self.level.unit in _MEASURES
-        self.moving = ("up" if self.level.value > 0 else "down") if signed else self.way
+        # "Returns less than -5%": a rise by less than nothing is a fall.
+        turned = self.way == "up" and self.level.value < 0
+        signed = self.level.signed and self.level.unit in _MEASURES and (turned or not self.way)
         self.by = (
             self.kind == "price" or self.level.unit != "%" if signed else _by(self, self.piece, self.level)
         )
+        if signed and (self.by or not self.way):
+            self.moving = "up" if self.level.value > 0 else "down"
+        else:
+            self.moving = self.way
 
     @property
     def size(self) -> Amount:
@@ -478,7 +485,7 @@ def _moved_by(words: _Words) -> list[Relation]:
     if not words.moving:
         return words.one("change", "at_least", size, way="up") + words.one("change", "at_least", size, way="down")  # fmt: skip
     side = words.comparison
-    if not words.way and words.level.value < 0 and (words.compared or side != "at_least"):
+    if words.way != "down" and words.level.value < 0 and (words.compared or side != "at_least"):
         side = MIRRORED.get(side, side)  # "below -3%" is a fall by more; "-3% or more" is one as well
     side = side if side in ("", "at_least", "at_most", "below") else "above"
     return words.one("change", side or "at_least", size, way=words.moving)
@@ -517,6 +524,8 @@ _FURTHER = ("past", "beyond")
 
 
 def _moved_either_way(words: _Words) -> list[Relation]:
+    if words.level.signed:  # "moves -5%"
+        return _moved_by(words)
     # "Less than 5 % either way" is that it does not move so far.
     small = words.comparison in ("below", "at_most")
     side = "above" if words.comparison in ("above", "at_most") else "at_least"
