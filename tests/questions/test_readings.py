@@ -244,6 +244,30 @@ def test_a_sign_and_a_crash_say_which_way_it_goes(text: str, statement: str) -> 
     assert first.statement == f"The S&P 500 {statement} from 2017-12-31 to 2018-12-31"
 
 
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("US unemployment improves in October 2018", "fred:UNRATE is lower on 2018-10-31 than on 2018-09-30"),
+        ("US unemployment worsens in October 2018", "fred:UNRATE is higher on 2018-10-31 than on 2018-09-30"),
+        ("US retail sales improve in October 2018", "US retail sales is higher on 2018-10-31 than on 2018-09-30"),
+        ("Treasuries sell off by December 2018", "fred:DGS10 is higher on 2018-12-31 than the last value known"),
+        ("the 10-year Treasury rallies past 2.5% by December 2018", "fred:DGS10 is below 2.5 at least once through 2018-12-31"),
+        ("the 10-year Treasury yield rises past 2.5% by December 2018", "fred:DGS10 is above 2.5 at least once through 2018-12-31"),
+        ("the Fed tightens in 2018", "fred:DFEDTARU is higher on 2018-12-31 than on 2017-12-31"),
+        ("credit spreads tighten by December 2018", "The BAA-AAA spread is narrower on 2018-12-31 than the last value known"),
+        ("the S&P 500 is beaten by the Nasdaq in 2018", "The S&P 500 underperforms the NASDAQ Composite from 2017-12-31 to 2018-12-31"),
+    ],
+)  # fmt: skip
+def test_words_of_motion_say_what_the_series_does(text: str, statement: str) -> None:
+    readings = read(text, date(2018, 6, 30))
+    assert (readings.best or readings.others[0]).statement == statement
+
+
+def test_inflation_that_falls_is_asked_about_since_prices_are_compared() -> None:
+    readings = read("headline inflation eases in October 2018", date(2018, 6, 30))
+    assert readings.best is None and any("inflation itself" in note for note in readings.notes)
+
+
 def test_what_cannot_be_is_denied() -> None:
     reading = read("the S&P 500 cannot break above 2600 by December 2018", date(2018, 6, 30)).best
     assert reading is not None and reading.claim is not None and reading.claim.never

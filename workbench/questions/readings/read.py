@@ -387,6 +387,13 @@ class _Draft:
             stated = [Relation(name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * moves.value, unit="pp"), way=stated[0].way, now=now, never=stated[0].never)]  # fmt: skip
         if name.ref == "US recession indicator" and not stated and "not" not in self.pieces:
             stated = [Relation(name="touch", comparison="at_least", level=Amount(value=1))]
+        named = " ".join(self._words(piece) for piece in self.pieces.of("S")).lower()
+        if stated and stated[0].name == "compare" and "inflation" in named:
+            self.notes.append("prices are compared, which rise also while inflation falls; for inflation itself state how high it is on a day")  # fmt: skip
+            self.unsettled["words"] = 1
+        turned = (pattern for row in lexicon().turned for pattern, refs in row.items() if name.ref in refs)
+        if any(re.search(pattern, self.text.plain) for pattern in turned):
+            inverse = not inverse
         if not inverse:
             return stated
         strength = re.search(r"\b(?:(weak|soft)|strong|firm)er than\b", self.text.plain)

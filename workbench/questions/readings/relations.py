@@ -514,6 +514,8 @@ def _level(words: _Words) -> list[Relation]:
 def _beats(words: _Words) -> list[Relation]:
     beats, trails = words.pieces.first("beats"), words.pieces.first("trails")
     above = beats is not None and (trails is None or beats.start <= trails.start)
+    after = words.pieces.next_to(beats if above else trails, 1)  # type: ignore[arg-type]
+    above = above != (after is not None and after.kind == "by")  # "is beaten by"
     return words.one("relative", "above" if above else "below", words.amount)
 
 
