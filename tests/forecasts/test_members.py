@@ -43,6 +43,14 @@ def test_garch_parameters_are_as_likely_as_those_of_arch() -> None:
     assert np.asarray(ours.params) == pytest.approx(np.asarray(theirs.params), abs=0.03)
 
 
+def test_garch_parameters_of_heavy_tails_are_possible_ones() -> None:
+    """A warning of numpy would fail this: the search tries far numbers for one of these."""
+    for seed in range(40):
+        shocks = np.random.default_rng(seed).standard_t(2, 100)
+        fit = fit_garch(((shocks - shocks.mean()) / shocks.std()).tobytes())
+        assert np.isfinite(list(fit)).all() and fit.beta >= 0.0 and fit.omega > 0.0
+
+
 def test_a_damped_trend_errs_no_more_than_that_of_statsmodels() -> None:
     from statsmodels.tsa.holtwinters import ExponentialSmoothing
 

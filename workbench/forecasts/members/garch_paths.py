@@ -104,7 +104,8 @@ def _parameters(free: NDArray[np.float64]) -> tuple[GarchFit, NDArray[np.float64
 
     The numbers: persistence, the shocks' part of it, its lean to falls, variance.
     """
-    stays, part = 1.0 / (1.0 + np.exp(-free[:2]))
+    # A search for the likeliest may try numbers in the millions, of which there is no power.
+    stays, part = 1.0 / (1.0 + np.exp(-np.clip(free[:2], -500.0, 500.0)))
     lean = float(np.tanh(free[2]))
     level = float(np.exp(np.clip(free[3], -5.0, 5.0)))
     persistence = 0.9999 * stays
