@@ -27,7 +27,7 @@ check: lint test
 test: .stamp-test browser
 	$(PYTEST) $(DEALT) -m 'not long' --hypothesis-profile fast
 
-# The long tier: browsers, Lab, Dask, killed processes; and every law again, on more examples and random ones.
+# The long tier: browsers, Lab, Dask, killed processes; and every law again, on more examples; soak draws new ones.
 test-long: .stamp-test browser
 	$(PYTEST) $(DEALT) -m 'long or hypothesis'
 
