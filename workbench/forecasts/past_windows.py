@@ -41,7 +41,8 @@ class ClaimWindows:
 
     ``outcomes`` holds, for the weekly windows whose as-of days run from ``first`` to ``last`` in steps of seven days, 1
     (the claim came true), 0 or -1 (not known). ``horizon`` is in trading days; ``effective_windows`` counts windows as if
-    they did not overlap. Of those not known between others, values at or below 0 leave no percentage.
+    they did not overlap. One not known between known ones is of values at or
+    below 0, from which no percentage is measured.
     """
 
     base_rate: float

@@ -97,11 +97,9 @@ async def read_by_model(
         home.store, model, api_base, run=f"claims:{model}", budget_usd=budget_usd, prices=prices
     )  # fmt: skip
     filled = await fill_claim(readings.text, cutoff, ask, model)
-    return (
-        readings
-        if filled is None
-        else replace(readings, others=(filled,), missing=(), leftover=(), refusal="")
-    )
+    if filled is None:
+        return readings
+    return replace(readings, others=(filled,), missing=(), leftover=(), refusal="")
 
 
 class Claims(Operation):

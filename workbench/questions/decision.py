@@ -202,10 +202,13 @@ def appraise(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> ClaimWin
         )
     try:
         return reading_windows(claim_reading(claim), claim_history(claim, rows), last_day, claim_scale(claim))
-    except NoPercentage as problem:
-        raise ClaimRefused(str(problem)) from None
     except (TooLittleHistory, ScienceError) as problem:
-        raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
+        raise refused_by(problem, "choose a later cutoff or a nearer date") from None
+
+
+def refused_by(problem: Exception, remedy: str) -> ClaimRefused:
+    """Return the refusal of a claim that a forecast could not be made of; a missing percentage names its own remedy."""
+    return ClaimRefused(str(problem) if isinstance(problem, NoPercentage) else f"{problem}: {remedy}")
 
 
 def claim_scale(claim: Claim) -> Scale:

@@ -29,7 +29,7 @@ class Lexicon(BaseModel):
     names: list[dict[str, list[str]]]
     hints: list[dict[str, str]]
     places: list[dict[str, list[str]]]
-    turned: list[dict[str, list[str]]]
+    opposites: list[dict[str, list[str]]]
     pairs: dict[str, Pair]
     vague: str
     speaker: str

@@ -10,9 +10,8 @@ from workbench.questions.readings.amounts import Amount
 from workbench.questions.readings.calendar_days import last_session, later_month, months_of
 from workbench.questions.readings.days import Window
 from workbench.questions.readings.names import SeriesName
-from workbench.questions.readings.relations import MIRRORED, OPPOSITE, Relation
+from workbench.questions.readings.relations import DOWNWARD, MIRRORED, OPPOSITE, Relation
 
-_DOWNWARD = {"above": "below", "at_least": "at_most"}
 #: Patterns whose strictness does not hang on the words of a comparison.
 _STRICT = {"drawdown": False, "peak": False, "trough": False, "first": False, "relative": True, "record": True}  # fmt: skip
 #: What is read on one day, and from no other.
@@ -145,7 +144,7 @@ class _Placing:
             yield from self._changed()
         elif name == "step":
             down = relation.way == "down"
-            side = _DOWNWARD.get(relation.comparison, "at_most") if down else relation.comparison
+            side = DOWNWARD.get(relation.comparison, "at_most") if down else relation.comparison
             if side in (("below", "at_most") if down else ("above", "at_least")):
                 yield self.claim("step", side, level=self.signed, start=self.ahead or self.whole, never=never)
         elif name == "move":
@@ -180,7 +179,7 @@ class _Placing:
             self.relation.never,
         )
         if relation.name == "change" and relation.way == "down":
-            level, side = self.signed, _DOWNWARD.get(side, side)
+            level, side = self.signed, DOWNWARD.get(side, side)
         side = {"toward": "at_least"}.get(side, side)
         long = window.kind == "during" and window.start and (window.end - window.start).days > 100
         flipped = OPPOSITE.get(side, side) if never else side

@@ -387,12 +387,11 @@ class _Draft:
             stated = [Relation(name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * moves.value, unit="pp"), way=stated[0].way, now=now, never=stated[0].never)]  # fmt: skip
         if name.ref == "US recession indicator" and not stated and "not" not in self.pieces:
             stated = [Relation(name="touch", comparison="at_least", level=Amount(value=1))]
-        named = " ".join(self._words(piece) for piece in self.pieces.of("S")).lower()
-        if stated and stated[0].name == "compare" and "inflation" in named:
-            self.notes.append("prices are compared, which rise also while inflation falls; for inflation itself state how high it is on a day")  # fmt: skip
+        if stated and stated[0].name == "compare" and any("inflation" in self._words(piece).lower() for piece in self.pieces.of("S")):  # fmt: skip
+            self.notes.append("price levels are compared, and they rise even while inflation falls; to ask about inflation itself, say how high it is on a day")  # fmt: skip
             self.unsettled["words"] = 1
-        turned = (pattern for row in lexicon().turned for pattern, refs in row.items() if name.ref in refs)
-        if any(re.search(pattern, self.text.plain) for pattern in turned):
+        opposites = (words for row in lexicon().opposites for words, refs in row.items() if name.ref in refs)
+        if any(re.search(words, self.text.plain) for words in opposites):
             inverse = not inverse
         if not inverse:
             return stated
@@ -519,7 +518,7 @@ def _two_predicates(pieces: Pieces) -> bool:
     return any(any(says[:place]) and any(says[place:]) for place in joints)
 
 
-_SAYS = [
+_SAYS = (
     "A",
     "up",
     "down",
@@ -534,7 +533,7 @@ _SAYS = [
     "hold",
     "end",
     "volatility",
-]
+)
 #: Relations that have two parts.
 _OF_TWO = ("first", "relative", "move", "unchanged")
 

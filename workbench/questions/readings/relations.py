@@ -13,7 +13,10 @@ from workbench.questions.readings.tokens import Piece
 
 Way = Literal["up", "down", ""]
 OPPOSITE = {"above": "at_most", "at_least": "below", "below": "at_least", "at_most": "above"}
-MIRRORED = {"above": "below", "at_least": "at_most", "below": "above", "at_most": "at_least"}
+#: A comparison as one with what lies further down, further up, or on the other side.
+DOWNWARD = {"above": "below", "at_least": "at_most"}
+_UPWARD = {below: above for above, below in DOWNWARD.items()}
+MIRRORED = DOWNWARD | _UPWARD
 #: Of moves of the federal funds rate, in percentage points.
 QUARTER_POINT = 0.25
 _ZERO = Amount(value=0.0)
@@ -45,23 +48,17 @@ class Relation:
     once: bool = False
 
 
-#: A comparison as one with what lies further in a direction.
-_BEYOND: Mapping[Way, Mapping[str, str]] = {
-    "up": {"below": "above", "at_most": "at_least"},
-    "down": {"above": "below", "at_least": "at_most"},
-}
-
-
 def mirrored(relation: Relation, strength: Way = "") -> Relation:
-    """Return what a relation says of a price that is quoted the other way round: the yen weakens past 115, and the dollar in yen rises above it.
+    """Return what a relation says of a series that goes the other way: the yen weakens past 115, and the dollar in yen rises above it.
 
     ``strength`` is the direction of words that compare and do not move: "weaker than 115".
     """
     if not (way := relation.way or strength):
         return relation
-    turned: Way = "down" if way == "up" else "up"
-    side = relation.comparison if relation.name == "change" else _BEYOND[turned].get(relation.comparison, relation.comparison)  # fmt: skip
-    return replace(relation, way=turned if relation.way else "", comparison=side)
+    other: Way = "down" if way == "up" else "up"
+    further = {} if relation.name == "change" else _UPWARD if other == "up" else DOWNWARD
+    side = further.get(relation.comparison, relation.comparison)
+    return replace(relation, way=other if relation.way else "", comparison=side)
 
 
 _GROWTH = {"yoy": "yoy", "mom": "mom", "qoq": "qoq", "annualised": "annualized"}
@@ -198,8 +195,8 @@ class _Words:
         self.piece, self.level = led[0] if led and len(self.numbers) > 1 else self.numbers[0]
         self.edge = self.pieces.next_to(self.piece, 1) or Piece("", 0, 0, "")
         # "Returns less than -5%": a rise by less than nothing is a fall.
-        turned = self.way == "up" and self.level.value < 0
-        signed = self.level.signed and self.level.unit in _MEASURES and (turned or not self.way)
+        falls = self.way == "up" and self.level.value < 0
+        signed = self.level.signed and self.level.unit in _MEASURES and (falls or not self.way)
         self.by = (
             self.kind == "price" or self.level.unit != "%" if signed else _by(self, self.piece, self.level)
         )

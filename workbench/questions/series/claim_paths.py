@@ -8,12 +8,11 @@ from typing import Any
 
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.leaf_forecast import LeafForecast, forecast_reading, held, reading_paths
-from workbench.forecasts.reading import NoPercentage, Reading, chance
+from workbench.forecasts.reading import Reading, chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Paths
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, claim_histories, claim_history, settle
-from workbench.questions.errors import ClaimRefused
+from workbench.questions.decision import Rows, claim_histories, claim_history, refused_by, settle
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.questions.series.series_quantity import fan_of
 from workbench.science.arrays import FloatArray
@@ -46,10 +45,8 @@ class ClaimPaths:
         claim = settle(claim, rows)
         try:
             estimate = chance(claim_reading(claim), self.paths(claim, rows))
-        except NoPercentage as problem:
-            raise ClaimRefused(str(problem)) from None
         except ScienceError as problem:
-            raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
+            raise refused_by(problem, "choose a later cutoff or a nearer date") from None
         return held(estimate)
 
     def forecast(self, claim: Claim, rows: Mapping[str, Rows]) -> LeafForecast:

@@ -25,7 +25,7 @@ from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series.trend import for_source
 from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim, amount
-from workbench.questions.decision import check, claim_scale, history_of, settle, value_series
+from workbench.questions.decision import check, claim_scale, history_of, refused_by, settle, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.readings_of_claims import claim_reading, state_of
@@ -96,10 +96,8 @@ def estimate_leaf(
     """
     try:
         return _estimate_leaf(leaf, statement, rows, last_visible, method, paths or ClaimPaths())
-    except NoPercentage as problem:
-        raise ClaimRefused(str(problem)) from None
     except ScienceError as problem:
-        raise ClaimRefused(f"{problem}: choose a later cutoff or another series") from None
+        raise refused_by(problem, "choose a later cutoff or another series") from None
 
 
 def _estimate_leaf(
