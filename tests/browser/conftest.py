@@ -80,7 +80,7 @@ def serving(home: Path, *arguments: str, page: Any = None) -> Iterator[Served]:
             log.seek(0)
             print("the server said:", log.read()[-3000:], sep="\n")
             if page is not None:
-                print("the page shows:", page.locator("body").inner_text()[:1000], sep="\n")
+                print("the page shows:", page.locator("body").inner_text(timeout=5_000)[:1000], sep="\n")
             raise
         finally:
             if page is not None:

@@ -222,10 +222,9 @@ _STRENGTHS = {"falls past": "down", "weakens beyond": "down", "is weaker than": 
 def test_what_weakens_past_a_level_is_beyond_it_and_a_currency_on_the_side_of_its_quotation(
     subject: str, level: str, quoted_the_other_way: bool, strength: str
 ) -> None:
-    readings = read(f"{subject} {strength} {level} by December 2018", date(2018, 6, 30))
-    claims = [each.claim for each in filter(None, (readings.best, *readings.others))]
+    choices = read(f"{subject} {strength} {level} by December 2018", JUNE).choices
     up = (_STRENGTHS[strength] == "up") != quoted_the_other_way
-    assert claims and {claim.side for claim in claims} == {"above" if up else "below"}
+    assert {each.says.side for each in choices} == {"above" if up else "below"}
 
 
 @pytest.mark.parametrize(
@@ -239,8 +238,7 @@ def test_what_weakens_past_a_level_is_beyond_it_and_a_currency_on_the_side_of_it
     ],
 )
 def test_a_sign_and_a_crash_say_which_way_it_goes(text: str, statement: str) -> None:
-    readings = read(f"the S&P 500 {text} in 2018", date(2018, 6, 30))
-    first = readings.best or readings.others[0]
+    first = read(f"the S&P 500 {text} in 2018", JUNE).choices[0]
     assert first.statement == f"The S&P 500 {statement} from 2017-12-31 to 2018-12-31"
 
 
@@ -259,17 +257,16 @@ def test_a_sign_and_a_crash_say_which_way_it_goes(text: str, statement: str) -> 
     ],
 )  # fmt: skip
 def test_words_of_motion_say_what_the_series_does(text: str, statement: str) -> None:
-    readings = read(text, date(2018, 6, 30))
-    assert (readings.best or readings.others[0]).statement == statement
+    assert read(text, JUNE).choices[0].statement == statement
 
 
 def test_inflation_that_falls_is_asked_about_since_prices_are_compared() -> None:
-    readings = read("headline inflation eases in October 2018", date(2018, 6, 30))
+    readings = read("headline inflation eases in October 2018", JUNE)
     assert readings.best is None and any("inflation itself" in note for note in readings.notes)
 
 
 def test_what_cannot_be_is_denied() -> None:
-    reading = read("the S&P 500 cannot break above 2600 by December 2018", date(2018, 6, 30)).best
+    reading = read("the S&P 500 cannot break above 2600 by December 2018", JUNE).best
     assert reading is not None and reading.claim is not None and reading.claim.never
 
 
