@@ -90,6 +90,21 @@ def test_a_command_that_is_none_is_seen() -> None:
     assert command_lines("$ A=b workbench runs  # all\n$ ls") == [["runs"]]
 
 
+def emptied(code: str) -> list[str]:
+    """What a shell would make nothing of: ``$8`` in no single quotes, "oil hits $80" being "oil hits 0" there."""
+    return re.findall(r"\$\d", re.sub(r"'[^'\n]*'", "", code))
+
+
+def test_a_shell_leaves_the_amounts_of_a_claim_as_they_are_typed() -> None:
+    assert emptied('workbench read "oil hits $80"') and not emptied(
+        "workbench read 'oil hits $80' -o $HOME/x"
+    )
+    for page in PAGES:
+        typed = [text for kind, text in blocks_of(page) if kind in ("", "console", "sh")]
+        inline = re.findall(r"`([^`\n]+ [\"'][^`\n]+)`", page.read_text(encoding="utf-8"))
+        assert [code for code in (*typed, *inline) if emptied(code)] == [], page.name
+
+
 def test_every_block_is_of_its_language() -> None:
     for page in PAGES:
         for kind, text in blocks_of(page):
